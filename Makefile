@@ -1,0 +1,45 @@
+# Everything a fresh machine needs is Python >= 3.11 and make: each target sets up .venv by itself.
+PYTHON ?= python3
+VENV   := .venv
+RUN    := $(VENV)/bin/python
+
+.PHONY: help demo test lint format bench wheel clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+
+demo: $(VENV)/.core  ## show, on generated clicks, that the unbiased loss is unbiased
+	$(RUN) -m truerank.experiment.unbiasedness
+
+test: $(VENV)/.dev  ## run the tests
+	$(RUN) -m pytest
+
+lint: $(VENV)/.dev  ## ruff and mypy (strict on src)
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+
+format: $(VENV)/.dev  ## rewrite the code in the project's format
+	$(RUN) -m ruff check --fix .
+	$(RUN) -m ruff format .
+
+bench: $(VENV)/.dev  ## measure speed, memory and accuracy against named peers
+	$(RUN) -m bench
+
+wheel: $(VENV)/.core  ## build the wheel into dist/
+	$(RUN) -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean:  ## remove .venv and everything built
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "truerank needs Python >= 3.11; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml | $(VENV)/bin/python
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/.core

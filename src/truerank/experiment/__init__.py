@@ -1,0 +1,1 @@
+"""Experiments on generated clicks, where the truth is known."""

@@ -1,0 +1,1 @@
+"""Thin doors from weighted pairs to the libraries that train on them."""
