@@ -11,55 +11,47 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from truerank.examination import (
         Continuous as Continuous,
-    )
-    from truerank.examination import (
         Examination as Examination,
-    )
-    from truerank.examination import (
         Independent as Independent,
-    )
-    from truerank.examination import (
         RowSkipping as RowSkipping,
-    )
-    from truerank.examination import (
         Tabulated as Tabulated,
-    )
-    from truerank.examination import (
         geometric as geometric,
-    )
-    from truerank.examination import (
         inverse_rank as inverse_rank,
-    )
-    from truerank.examination import (
         load_examination as load_examination,
     )
     from truerank.losses import (
         Hinge as Hinge,
-    )
-    from truerank.losses import (
         Jet as Jet,
-    )
-    from truerank.losses import (
         PairFunction as PairFunction,
-    )
-    from truerank.losses import (
         RankNet as RankNet,
-    )
-    from truerank.losses import (
         RankNetWithTies as RankNetWithTies,
-    )
-    from truerank.losses import (
         Square as Square,
-    )
-    from truerank.losses import (
         SquaredHinge as SquaredHinge,
-    )
-    from truerank.losses import (
         UnbiasedPairwiseLoss as UnbiasedPairwiseLoss,
     )
-    from truerank.pairs import PairWeights as PairWeights
-    from truerank.pairs import pair_weights as pair_weights
-    from truerank.ragged import list_order as list_order
+    from truerank.metrics import (
+        UnbiasedNdcg as UnbiasedNdcg,
+        unbiased_ndcg as unbiased_ndcg,
+    )
+    from truerank.pairs import (
+        PairWeights as PairWeights,
+        pair_weights as pair_weights,
+    )
+    from truerank.ragged import (
+        list_order as list_order,
+    )
+    from truerank.rankers import (
+        lambda_gradient as lambda_gradient,
+    )
+    from truerank.rankers.catboost import (
+        CatBoostRanker as CatBoostRanker,
+    )
+    from truerank.rankers.lightgbm import (
+        LambdaMARTRanker as LambdaMARTRanker,
+    )
+    from truerank.rankers.xgboost import (
+        XGBRanker as XGBRanker,
+    )
 
 __version__ = "0.1.0"
 
@@ -84,8 +76,19 @@ _HOME = {
         "SquaredHinge",
         "UnbiasedPairwiseLoss",
     ),
-    "truerank.pairs": ("PairWeights", "pair_weights"),
+    "truerank.metrics": (
+        "UnbiasedNdcg",
+        "unbiased_ndcg",
+    ),
+    "truerank.pairs": (
+        "PairWeights",
+        "pair_weights",
+    ),
     "truerank.ragged": ("list_order",),
+    "truerank.rankers": ("lambda_gradient",),
+    "truerank.rankers.catboost": ("CatBoostRanker",),
+    "truerank.rankers.lightgbm": ("LambdaMARTRanker",),
+    "truerank.rankers.xgboost": ("XGBRanker",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

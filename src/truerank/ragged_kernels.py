@@ -25,6 +25,47 @@ def first_repeat(values: Any, offsets: Any) -> Any:
 
 
 @njit(cache=True)
+def sort_by_score(scores: Any, order_out: Any, spare: Any) -> None:
+    """Places 0 … n − 1 from the highest score to the lowest; equal scores keep their order. Allocates nothing.
+
+    Runs of `SHORT` by insertion, then merged bottom up; `spare` is as long as `order_out`.
+    """
+    n = len(scores)
+    for start in range(0, n, SHORT):
+        for k in range(start, min(start + SHORT, n)):
+            score = scores[k]
+            slot = k
+            while slot > start and scores[order_out[slot - 1]] < score:
+                order_out[slot] = order_out[slot - 1]
+                slot -= 1
+            order_out[slot] = k
+    width = SHORT
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle, end = min(start + width, n), min(start + 2 * width, n)
+            left, right = start, middle
+            for k in range(start, end):
+                if right >= end or (left < middle and scores[order_out[left]] >= scores[order_out[right]]):
+                    spare[k] = order_out[left]
+                    left += 1
+                else:
+                    spare[k] = order_out[right]
+                    right += 1
+        order_out[:] = spare
+        width *= 2
+
+
+@njit(parallel=True, cache=True)
+def ranks_by_score(scores: Any, offsets: Any, order: Any, spare: Any, rank_out: Any) -> None:
+    """The rank of each row in its list, from 0 for the highest score; equal scores keep their order."""
+    for q in prange(len(offsets) - 1):
+        start, end = offsets[q], offsets[q + 1]
+        sort_by_score(scores[start:end], order[start:end], spare[start:end])
+        for k in range(start, end):
+            rank_out[start + order[k]] = k - start
+
+
+@njit(cache=True)
 def _first_repeat_in(values: Any) -> Any:
     n = len(values)
     ascending = True

@@ -65,6 +65,34 @@ def pair_weights(
     >>> pairs.i.tolist(), pairs.j.tolist(), pairs.weight.tolist()
     ([1], [0], [2.0])
     """
+    return pair_weights_and_rows(
+        labels,
+        positions,
+        group,
+        method,
+        examination,
+        query=query,
+        item=item,
+        merge=merge,
+        normalize=normalize,
+        gain=gain,
+    )[0]
+
+
+def pair_weights_and_rows(
+    labels: Any,
+    positions: Any,
+    group: Any,
+    method: str,
+    examination: Examination | None,
+    *,
+    query: Any,
+    item: Any,
+    merge: str,
+    normalize: str | None,
+    gain: str,
+) -> tuple[PairWeights, IntArray]:
+    """`pair_weights`, and for each input row the row of the lists that stands for it."""
     _check_arguments(method, examination, query, item, merge, normalize)
     needs_positions = method != "none"
     sessions = read_sessions(labels, positions, group, needs_positions=needs_positions)
@@ -75,12 +103,13 @@ def pair_weights(
     scale = 1 / np.where(best > 0, best, 1) if by_session else np.ones(sessions.n_sessions)
     pairs = _session_pairs(sessions, method, examination, gains, scale)
     if matching is None:
-        return pairs
+        return pairs, np.arange(sessions.n_rows)
     has_pairs = np.diff(pairs.offsets) > 0
     merged = sum_matched(pairs, matching, query, item, merge)
     if normalize == "list":
         merged = _divide_by_mean(merged, matching, best, has_pairs)
-    return merged
+    list_of_row = np.repeat(matching.list_of_session, sessions.sizes)
+    return merged, merged.row_offsets[list_of_row] + matching.place
 
 
 def _session_pairs(

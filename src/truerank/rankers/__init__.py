@@ -1,1 +1,6 @@
-"""Thin doors from weighted pairs to the libraries that train on them."""
+"""Thin doors from weighted pairs to the libraries that train on them; import a door from the file of its name."""
+
+from truerank.rankers.objective import LambdaObjective, lambda_gradient
+from truerank.rankers.ratios import PositionRatios, RatioObjective
+
+__all__ = ["LambdaObjective", "PositionRatios", "RatioObjective", "lambda_gradient"]

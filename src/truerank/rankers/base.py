@@ -1,0 +1,312 @@
+"""What every ranker has in common: parameters, the way from clicks to pairs, validation sets."""
+
+from __future__ import annotations
+
+import abc
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from truerank.errors import InputError
+from truerank.examination.base import Examination
+from truerank.pairs import PairSummary, PairWeights
+from truerank.pairs.methods import METHODS, pair_weights_and_rows
+from truerank.rankers.features import check_same_features, n_rows, take_rows
+from truerank.rankers.objective import LambdaObjective
+from truerank.rankers.ratios import PositionRatios, RatioObjective
+from truerank.rankers.shown import read_shown
+from truerank.rankers.validation import ValidationSet, split_metrics, validation_set, warn_if_biased
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a booster is asked to train."""
+
+    X: Any
+    pairs: PairWeights
+    labels: Any
+    validation: tuple[ValidationSet, ...]
+    booster_metrics: tuple[str, ...]
+    eval_labels: str
+    init_model: Any
+
+
+class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
+    """A scikit-learn estimator that turns clicks into weighted pairs and trains a booster on them.
+
+    Args:
+        method: `robust` (the paper's), `complete`, `ratio` (Hu et al. 2019), or `none`, which on clicks is plain
+            LambdaMART and on judgments, with `gain="exp2"`, the skyline. See `truerank.pair_weights`.
+        examination: how people look at the page. `robust` and `complete` need it; `ratio` fixes t⁺ to it if given.
+        sigma: σ of the pairwise logistic loss.
+        truncation: pairs whose two items both rank below this are left out of a gradient.
+        normalize: `session`, `list` or `none`; see `truerank.pair_weights`.
+        merge: which sessions are added up when fit gets `query` and `item`: `exact` or `query`.
+        gain: `linear` or `exp2`.
+        list_norm, distance_norm: LightGBM's two habits; see `truerank.rankers.objective.LambdaObjective`.
+        ratio_regularization: p of `ratio`.
+        clip_negative: set negative weights, which `complete` has, to 0. Unclipped, the loss has no lower bound.
+        booster_params: whatever the booster itself takes.
+    """
+
+    _refused: ClassVar[dict[str, str]]
+    """Parameters of the booster that truerank decides, each with the reason."""
+
+    def __init__(
+        self,
+        method: str = "robust",
+        examination: Examination | None = None,
+        *,
+        sigma: float = 1.0,
+        truncation: int = 30,
+        normalize: str | None = "session",
+        merge: str = "exact",
+        gain: str = "linear",
+        list_norm: bool = False,
+        distance_norm: bool = False,
+        ratio_regularization: float = 0.0,
+        clip_negative: bool = True,
+        **booster_params: Any,
+    ) -> None:
+        self.method = method
+        self.examination = examination
+        self.sigma = sigma
+        self.truncation = truncation
+        self.normalize = normalize
+        self.merge = merge
+        self.gain = gain
+        self.list_norm = list_norm
+        self.distance_norm = distance_norm
+        self.ratio_regularization = ratio_regularization
+        self.clip_negative = clip_negative
+        self._booster_names: tuple[str, ...] = ()
+        self._set_booster_params(booster_params)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All parameters, the booster's included."""
+        own: dict[str, Any] = {name: getattr(self, name) for name in self._own_names()}
+        return own | self.booster_params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, the booster's included."""
+        own = set(self._own_names())
+        for name in own & params.keys():
+            setattr(self, name, params[name])
+        self._set_booster_params({name: value for name, value in params.items() if name not in own})
+        return self
+
+    @property
+    def booster_params(self) -> dict[str, Any]:
+        """The parameters that go to the booster."""
+        return {name: getattr(self, name) for name in self._booster_names}
+
+    def fit(
+        self,
+        X: Any,
+        clicks: Any,
+        group: Any = None,
+        *,
+        position: Any = None,
+        query: Any = None,
+        item: Any = None,
+        qid: Any = None,
+        eval_set: Sequence[tuple[Any, Any]] | tuple[Any, Any] | None = None,
+        eval_group: Sequence[Any] | None = None,
+        eval_qid: Sequence[Any] | None = None,
+        eval_position: Sequence[Any] | None = None,
+        eval_names: Sequence[str] | None = None,
+        eval_metric: str | Sequence[str] | None = None,
+        eval_labels: str = "clicks",
+        init_model: Any = None,
+        **booster_fit_params: Any,
+    ) -> Self:
+        """Train on clicks.
+
+        Args:
+            X: one row of features for each row of `clicks`.
+            clicks: 0, 1 for a click, or higher grades.
+            group: the size of each session, in order.
+            position: where each row was shown, from 1; the order of the rows if not given.
+            query: one id a session (or a row). With `item`, sessions over the same items are added up, which
+                trains the same model in a fraction of the time.
+            item: one id a row.
+            qid: a session id a row, in any order, instead of `group`.
+            eval_set: pairs (X, labels) to validate on.
+            eval_group, eval_qid, eval_position: for each of them what group, qid and position are here.
+            eval_names: a name for each of them.
+            eval_metric: `unbiased_ndcg@k`, `unbiased_loss`, or a metric of the booster.
+            eval_labels: what the labels of `eval_set` are: `clicks`, or `judgments`, which have no position bias.
+            init_model: a model to go on from.
+            booster_fit_params: what else the booster's training takes.
+        """
+        self._check_parameters()
+        shown = read_shown(
+            X,
+            clicks,
+            group,
+            qid=qid,
+            position=position,
+            query=query,
+            item=item,
+            warn_without_position=self.method != "none",
+        )
+        pairs, row_of_input = pair_weights_and_rows(
+            shown.labels,
+            shown.positions,
+            shown.group,
+            self.method,
+            self.examination,
+            query=shown.query,
+            item=shown.item,
+            merge=self.merge,
+            normalize=self.normalize,
+            gain=self.gain,
+        )
+        _refuse_without_pairs(pairs, "clicks")
+        source = np.arange(pairs.n_rows) if pairs.source_row is None else pairs.source_row
+        check_same_features(shown.X, np.arange(len(row_of_input)), source[row_of_input])
+        with_pairs = np.diff(pairs.offsets) > 0
+        if not with_pairs.all():
+            source = source[pairs.row_mask(with_pairs)]
+            pairs = pairs.select_lists(with_pairs)
+        own, boosters = split_metrics(eval_metric, self.examination, eval_labels)
+        if eval_set is not None and self._stops_early(booster_fit_params):
+            warn_if_biased(boosters, self.method, eval_labels)
+        validation = self._validation_sets(eval_set, eval_group, eval_qid, eval_position, eval_names, own)
+        return self._fit(
+            Task(
+                take_rows(shown.X, source),
+                pairs,
+                np.asarray(shown.labels)[source],
+                validation,
+                tuple(boosters) if validation else (),
+                eval_labels,
+                init_model,
+            ),
+            booster_fit_params,
+        )
+
+    def fit_pairs(self, X: Any, pairs: PairWeights, *, init_model: Any = None, **booster_fit_params: Any) -> Self:
+        """Train on weighted pairs; X has one row for each row of their lists, in order."""
+        self._check_parameters()
+        if n_rows(X) != pairs.n_rows:
+            raise InputError(
+                f"X has {n_rows(X)} rows and the lists of the pairs have {pairs.n_rows}; they must match row by row. "
+                "Hint: X[pairs.source_row] picks the rows of merged sessions"
+            )
+        _refuse_without_pairs(pairs, "labels")
+        labels = np.zeros(pairs.n_rows)
+        return self._fit(Task(X, pairs, labels, (), (), "clicks", init_model), booster_fit_params)
+
+    @abc.abstractmethod
+    def predict(self, X: Any) -> Any:
+        """The score of each row; the higher, the better."""
+
+    @abc.abstractmethod
+    def _train(self, task: Task, booster_fit_params: dict[str, Any]) -> None:
+        """Train the booster and set what a fitted estimator has."""
+
+    @abc.abstractmethod
+    def _stops_early(self, booster_fit_params: dict[str, Any]) -> bool:
+        """Whether a validation metric will stop training."""
+
+    def _fit(self, task: Task, booster_fit_params: dict[str, Any]) -> Self:
+        self.n_clipped_pairs_ = 0
+        if self.clip_negative:
+            pairs, self.n_clipped_pairs_ = task.pairs.clip_negative()
+            task = replace(task, pairs=pairs)
+        self.pair_summary_: PairSummary = task.pairs.summary()
+        self.n_features_in_ = _n_columns(task.X)
+        self.effective_sample_sizes_ = {
+            v.name: v.effective_sample_size for v in task.validation if v.effective_sample_size is not None
+        }
+        self.position_ratios_: PositionRatios | None = None
+        self._train(task, booster_fit_params)
+        return self
+
+    def _objective(self, pairs: PairWeights, threads: int | None) -> LambdaObjective:
+        return LambdaObjective(
+            pairs,
+            self.sigma,
+            self.truncation,
+            list_norm=self.list_norm,
+            distance_norm=self.distance_norm,
+            threads=threads,
+        )
+
+    def _ratio_objective(self, objective: LambdaObjective, start: PositionRatios | None) -> RatioObjective | None:
+        """Hu et al.'s weights around the objective if the pairs are made for them."""
+        pairs = objective.pairs
+        if pairs.position_i is None or pairs.position_j is None:
+            if self.method == "ratio":
+                raise InputError("method='ratio' needs pairs made with method='ratio'; these have no positions")
+            return None
+        last = int(max(pairs.position_i.max(initial=1), pairs.position_j.max(initial=1)))
+        theta = None if self.examination is None else self.examination.marginal(np.arange(1, last + 1))
+        return RatioObjective(objective, self.ratio_regularization, theta, start)
+
+    def _check_parameters(self) -> None:
+        if self.method not in METHODS:
+            raise InputError(f"method is {self.method!r}; it must be one of {', '.join(map(repr, METHODS))}")
+        for name in self._booster_names:
+            if name in self._refused:
+                raise InputError(f"{name}={getattr(self, name)!r} cannot be set: {self._refused[name]}")
+
+    def _validation_sets(
+        self, eval_set: Any, eval_group: Any, eval_qid: Any, eval_position: Any, eval_names: Any, metrics: list[str]
+    ) -> tuple[ValidationSet, ...]:
+        if eval_set is None:
+            return ()
+        sets = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
+        columns = {"eval_group": eval_group, "eval_qid": eval_qid, "eval_position": eval_position}
+        given = {name: _one_each(value, name, len(sets)) for name, value in columns.items()}
+        names = [f"valid_{k}" for k in range(len(sets))] if eval_names is None else list(eval_names)
+        built = []
+        for k, name in enumerate(_one_each(names, "eval_names", len(sets))):
+            X, labels = sets[k]
+            shown = read_shown(
+                X, labels, given["eval_group"][k], qid=given["eval_qid"][k], position=given["eval_position"][k]
+            )
+            built.append(validation_set(name, shown, metrics, self.examination, self.sigma))
+        return tuple(built)
+
+    def _set_booster_params(self, params: dict[str, Any]) -> None:
+        for name, value in params.items():
+            setattr(self, name, value)
+        self._booster_names = tuple(dict.fromkeys((*self._booster_names, *params)))
+
+    @classmethod
+    def _own_names(cls) -> list[str]:
+        parameters = inspect.signature(PairwiseRanker.__init__).parameters.values()
+        return [p.name for p in parameters if p.name != "self" and p.kind is not p.VAR_KEYWORD]
+
+    def _check_fitted(self) -> None:
+        check_is_fitted(self, "n_features_in_")
+
+
+def _refuse_without_pairs(pairs: PairWeights, name: str) -> None:
+    if pairs.n_pairs == 0:
+        sessions = int(pairs.sessions.sum())
+        raise InputError(
+            f"none of the {sessions} sessions gives a pair to learn from: each has no {name}, or one item, or the same "
+            "label throughout. Hint: check that the label column is the click column"
+        )
+
+
+def _one_each(values: Any, name: str, n: int) -> list[Any]:
+    if values is None:
+        return [None] * n
+    given = list(values)
+    if len(given) != n:
+        raise InputError(f"{name} has {len(given)} entries and eval_set {n}; it needs one for each")
+    return given
+
+
+def _n_columns(X: Any) -> int:
+    shape = getattr(X, "shape", None)
+    return int(shape[1]) if shape is not None else int(np.shape(X)[1])

@@ -1,0 +1,120 @@
+"""λ and Hessian of weighted pairs, compiled; see `rankers.reference` for the formulas."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba
+from numba import njit, prange
+
+from truerank.ragged_kernels import sort_by_score
+
+
+@njit(parallel=True, cache=True, error_model="numpy")
+def lambdas_and_hessians(
+    scores: Any,
+    row_offsets: Any,
+    pair_offsets: Any,
+    pair_i: Any,
+    pair_j: Any,
+    weight: Any,
+    discounts: Any,
+    sigma: float,
+    truncation: int,
+    distance_norm: bool,
+    list_norm: bool,
+    order: Any,
+    spare: Any,
+    discount_out: Any,
+    lambda_out: Any,
+    hessian_out: Any,
+) -> None:
+    """Fill λ and Hessian of every row, and each row's discount under the current ranking.
+
+    Lists share nothing and each belongs to one thread, so the bits do not depend on the number of threads. `order` and
+    `spare` are workspaces, one place a row: nothing is allocated.
+    """
+    for q in prange(len(row_offsets) - 1):
+        start, end = row_offsets[q], row_offsets[q + 1]
+        for row in range(start, end):
+            lambda_out[row] = 0.0
+            hessian_out[row] = 0.0
+        if pair_offsets[q] == pair_offsets[q + 1]:
+            continue
+        n = end - start
+        sort_by_score(scores[start:end], order[start:end], spare[start:end])
+        for rank in range(n):
+            discount_out[start + order[start + rank]] = discounts[rank]
+        last_seen = discounts[min(truncation, n) - 1]
+        divide = distance_norm and scores[start + order[start]] != scores[start + order[end - 1]]
+        total = 0.0
+        for k in range(pair_offsets[q], pair_offsets[q + 1]):
+            i, j = start + pair_i[k], start + pair_j[k]
+            discount_i, discount_j = discount_out[i], discount_out[j]
+            if discount_i < last_seen and discount_j < last_seen:
+                continue
+            gap = scores[i] - scores[j]
+            change = weight[k] * abs(discount_i - discount_j)
+            if divide:
+                change /= 0.01 + abs(gap)
+            small = math.exp(-sigma * abs(gap))
+            wrong = (small if gap > 0 else 1.0) / (1.0 + small)
+            slope = sigma * change * wrong
+            curvature = sigma * sigma * abs(change) * wrong * (1.0 - wrong)
+            lambda_out[i] -= slope
+            lambda_out[j] += slope
+            hessian_out[i] += curvature
+            hessian_out[j] += curvature
+            total += 2.0 * abs(slope)
+        if list_norm and total > 0.0:
+            factor = math.log2(1.0 + total) / total
+            for row in range(start, end):
+                lambda_out[row] *= factor
+                hessian_out[row] *= factor
+
+
+@njit(parallel=True, cache=True, error_model="numpy")
+def position_losses(
+    scores: Any,
+    row_offsets: Any,
+    pair_offsets: Any,
+    pair_i: Any,
+    pair_j: Any,
+    position_i: Any,
+    position_j: Any,
+    weight: Any,
+    discount: Any,
+    discounts: Any,
+    sigma: float,
+    truncation: int,
+    examined_ratio: Any,
+    unclicked_ratio: Any,
+    block_offsets: Any,
+    examined_out: Any,
+    unclicked_out: Any,
+) -> None:
+    """S⁺_k and S⁻_k of Hu et al.: the pairs' losses by the position of the clicked and of the other item.
+
+    Lists go in blocks, a row of the outputs each, to be added in order: the bits do not depend on the threads.
+    """
+    for block in prange(len(block_offsets) - 1):
+        for q in range(block_offsets[block], block_offsets[block + 1]):
+            start = row_offsets[q]
+            last_seen = discounts[min(truncation, row_offsets[q + 1] - start) - 1]
+            for k in range(pair_offsets[q], pair_offsets[q + 1]):
+                i, j = start + pair_i[k], start + pair_j[k]
+                if discount[i] < last_seen and discount[j] < last_seen:
+                    continue
+                gap = sigma * (scores[i] - scores[j])
+                cost = math.log1p(math.exp(-abs(gap))) + max(-gap, 0.0)
+                loss = weight[k] * abs(discount[i] - discount[j]) * cost
+                examined_out[block, position_i[k]] += loss / unclicked_ratio[position_j[k]]
+                unclicked_out[block, position_j[k]] += loss / examined_ratio[position_i[k]]
+
+
+def limit_threads(n: int) -> int:
+    """Let kernels called from this thread use at most `n` threads; returns what it was."""
+    before = int(numba.get_num_threads())
+    numba.set_num_threads(max(1, min(n, numba.config.NUMBA_NUM_THREADS)))
+    return before
