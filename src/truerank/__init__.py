@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from truerank.metrics import (
         UnbiasedNdcg as UnbiasedNdcg,
+        ndcg as ndcg,
         unbiased_ndcg as unbiased_ndcg,
     )
     from truerank.pairs import (
@@ -78,6 +79,7 @@ _HOME = {
     ),
     "truerank.metrics": (
         "UnbiasedNdcg",
+        "ndcg",
         "unbiased_ndcg",
     ),
     "truerank.pairs": (

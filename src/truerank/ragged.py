@@ -55,7 +55,13 @@ def read_group(group: Any, n_rows: int) -> IntArray:
 
 def read_scores(scores: Any, n_rows: int) -> FloatArray:
     """Check that there is one finite score a row."""
-    values = np.ascontiguousarray(scores, dtype=np.float64)
+    array = as_flat_array(scores, "scores")
+    if array.dtype.kind not in "iufbO":
+        raise InputError(f"scores has dtype {array.dtype}; it needs numbers")
+    try:
+        values = np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"scores must be numbers: {error}") from None
     if values.shape != (n_rows,):
         raise InputError(f"scores has shape {values.shape}; it needs one score a row: ({n_rows},)")
     finite = np.isfinite(values)
@@ -73,11 +79,13 @@ def read_whole_numbers(values: Any, name: str, *, smallest: int, largest: int) -
     array = as_flat_array(values, name)
     if array.dtype == np.bool_:
         array = array.astype(np.int32)
-    if array.dtype == object or array.dtype.kind not in "iuf":
+    if array.dtype == object and not any(isinstance(value, str | bytes) for value in array):
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError):
             raise InputError(f"{name} has dtype {array.dtype}; it needs whole numbers") from None
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"{name} has dtype {array.dtype}; it needs whole numbers")
     if array.size == 0:
         return np.empty(0, dtype=np.int32)
     if array.dtype.kind == "f":
@@ -93,7 +101,10 @@ def read_whole_numbers(values: Any, name: str, *, smallest: int, largest: int) -
 
 def as_flat_array(values: Any, name: str) -> npt.NDArray[Any]:
     """Read a list, array, or column of a frame as a one-dimensional NumPy array."""
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InputError(f"{name} needs one value a row: {error}") from None
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:

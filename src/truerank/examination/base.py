@@ -6,6 +6,7 @@ import abc
 import json
 import os
 import warnings
+from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,6 +18,9 @@ from truerank.types import BoolArray, FloatArray, IntArray
 
 FORMAT = "truerank.examination"
 FORMAT_VERSION = 1
+_SMALLEST = np.finfo(np.float64).tiny
+"""Below this 1/p is not a finite number."""
+_MOST_POSITIONS_TO_CHECK = 2_000
 
 
 @runtime_checkable
@@ -49,17 +53,12 @@ class ExaminationModel(abc.ABC):
         self._theta = theta
         self._theta.flags.writeable = False
         self.min_propensity = _check_min_propensity(min_propensity)
-        low = theta < (self.min_propensity or 0.0)
-        self.clipped_positions: tuple[int, ...] = tuple((np.flatnonzero(low) + 1).tolist())
-        if self.clipped_positions:
-            warnings.warn(
-                f"min_propensity={self.min_propensity} raises θ at {len(self.clipped_positions)} of {len(theta)} "
-                f"positions (the first is position {self.clipped_positions[0]}, "
-                f"θ = {theta[self.clipped_positions[0] - 1]:.3g}): "
-                "weights there vary less and are biased towards the clicks",
-                ClippedPropensityWarning,
-                stacklevel=3,
-            )
+        self.clipped_positions: tuple[int, ...] = ()
+        self.clipped_pairs = 0
+        if self.min_propensity is not None:
+            self._report_clipping(self.min_propensity)
+        elif self.n_positions <= _MOST_POSITIONS_TO_CHECK:
+            self._refuse_impossible_pairs()
 
     @property
     def n_positions(self) -> int:
@@ -73,7 +72,7 @@ class ExaminationModel(abc.ABC):
     def joint(self, positions_i: npt.ArrayLike, positions_j: npt.ArrayLike) -> FloatArray:
         """P(both examined), the two arrays broadcast against each other; p_ii = p_i."""
         i, j = np.broadcast_arrays(self._index(positions_i), self._index(positions_j))
-        return self._clip(np.where(i == j, self._theta[i], self._pair(i, j)))
+        return self._clip(np.where(i == j, self._theta[i], self._pair(i, j))[()])
 
     def sample(self, n_sessions: int, n_positions: int, rng: np.random.Generator) -> BoolArray:
         """Draw who looked at what: booleans, one row a session and one column a position.
@@ -128,6 +127,34 @@ class ExaminationModel(abc.ABC):
             f"θ from {self._theta[0]:.3g} to {self._theta[-1]:.3g}{clip})"
         )
 
+    def _report_clipping(self, floor: float) -> None:
+        n = self.n_positions
+        self.clipped_positions = tuple((np.flatnonzero(self._theta < floor) + 1).tolist())
+        self.clipped_pairs = sum(int((pairs[:k] < floor).sum()) for k, pairs in self._pairs_with_earlier())
+        if self.clipped_positions or self.clipped_pairs:
+            where = f" (the first is position {self.clipped_positions[0]})" if self.clipped_positions else ""
+            warnings.warn(
+                f"min_propensity={floor} raises θ at {len(self.clipped_positions)} of {n} positions{where} and the "
+                f"joint probability of {self.clipped_pairs} of {n * (n - 1) // 2} pairs: weights there vary less and "
+                "are biased towards the clicks",
+                ClippedPropensityWarning,
+                stacklevel=4,
+            )
+
+    def _refuse_impossible_pairs(self) -> None:
+        for k, pairs in self._pairs_with_earlier():
+            if pairs.size and not pairs.min() > 0:
+                raise ExaminationError(
+                    f"positions {int(np.argmin(pairs)) + 1} and {k + 1} are examined together with probability "
+                    f"{pairs.min()}; it must be above 0 (positivity). Hint: leave a position out, or pass "
+                    "min_propensity"
+                )
+
+    def _pairs_with_earlier(self) -> Iterator[tuple[int, FloatArray]]:
+        """P(both examined) of each place with all earlier ones, a row at a time."""
+        for k in range(1, self.n_positions):
+            yield k, self._pair(np.arange(k), np.full(k, k))
+
     def _clip(self, probabilities: FloatArray) -> FloatArray:
         if self.min_propensity is None:
             return probabilities
@@ -135,20 +162,18 @@ class ExaminationModel(abc.ABC):
 
     def _index(self, positions: npt.ArrayLike) -> IntArray:
         array = np.asarray(positions)
-        if array.dtype.kind not in "iu":
-            if array.dtype.kind != "f" or not np.all(np.isfinite(array)) or np.any(array != np.floor(array)):
-                raise ExaminationError(f"positions must be whole numbers from 1; got {_sketch(array)}")
-            array = array.astype(np.int64)
+        if array.dtype.kind not in "iu" and not _is_whole(array):
+            raise ExaminationError(f"positions must be whole numbers from 1; got {_sketch(array)}")
         if array.size:
             if array.min() < 1:
                 raise ExaminationError(f"positions count from 1; got {array.min()}")
-            self._refuse_past_table(int(array.max()))
+            self._refuse_past_table(array.max())
         return np.asarray(array, dtype=np.int64) - 1
 
-    def _refuse_past_table(self, position: int) -> None:
+    def _refuse_past_table(self, position: float | np.integer[Any]) -> None:
         if position > self.n_positions:
             raise ExaminationError(
-                f"position {position} is past the end of this {type(self).__name__} model, which knows "
+                f"position {position:.0f} is past the end of this {type(self).__name__} model, which knows "
                 f"{self.n_positions} positions. Hint: give it a longer table, or cut the lists"
             )
 
@@ -157,17 +182,13 @@ def read_probabilities(
     values: npt.ArrayLike, name: str, shape: tuple[int, ...] | None, min_propensity: float | None
 ) -> FloatArray:
     """Check a table of examination probabilities: the shape, no NaN, in (0, 1]; 0 only if it will be clipped."""
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ExaminationError(f"{name} must be numbers: {error}") from None
+    array = read_numbers(values, name)
     if shape is None:
         if array.ndim != 1 or array.size == 0:
             raise ExaminationError(f"{name} has shape {array.shape}; it needs one probability a position, at least one")
     elif array.shape != shape:
         raise ExaminationError(f"{name} has shape {array.shape}; it needs {shape}")
-    low_enough = array > 0 if min_propensity is None else array >= 0
-    wrong = ~(low_enough & (array <= 1))
+    wrong = ~((array >= (_SMALLEST if min_propensity is None else 0)) & (array <= 1))
     if wrong.any():
         place = tuple(int(k) for k in np.argwhere(wrong)[0])
         where = f"position {place[0] + 1}" if len(place) == 1 else f"positions {tuple(k + 1 for k in place)}"
@@ -182,12 +203,27 @@ def read_probabilities(
     return array
 
 
+def read_numbers(values: npt.ArrayLike, name: str) -> FloatArray:
+    """Numbers as an array of their own; text and nested lists of unequal length are refused."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "iufbO":
+            raise TypeError(f"got {_sketch(array)}")
+        return np.array(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ExaminationError(f"{name} must be numbers: {error}") from None
+
+
 def _check_min_propensity(value: float | None) -> float | None:
     if value is None:
         return None
-    if not 0 < value <= 1:
+    if not (isinstance(value, int | float | np.number) and 0 < value <= 1):
         raise ExaminationError(f"min_propensity is {value}; it must lie in (0, 1], or be None for no clipping")
     return float(value)
+
+
+def _is_whole(array: npt.NDArray[Any]) -> bool:
+    return array.dtype.kind == "f" and bool(np.all(np.isfinite(array) & (array == np.floor(array))))
 
 
 def _sketch(array: npt.NDArray[Any]) -> str:

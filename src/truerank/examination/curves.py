@@ -31,6 +31,6 @@ def geometric(n: int, stop: float) -> FloatArray:
 
 
 def _positions(n: int) -> FloatArray:
-    if n != int(n) or n < 1:
+    if not isinstance(n, int | float | np.number) or not np.isfinite(n) or n != int(n) or n < 1:
         raise ExaminationError(f"n is {n}; it must be a whole number of positions, at least 1")
     return np.arange(1, int(n) + 1, dtype=np.float64)

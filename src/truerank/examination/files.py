@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from truerank.errors import ExaminationError, FileFormatError
+from truerank.errors import FileFormatError
 from truerank.examination.base import FORMAT, FORMAT_VERSION, ExaminationModel
 from truerank.examination.continuous import Continuous
 from truerank.examination.independent import Independent
@@ -30,11 +30,11 @@ def load_examination(path: str | os.PathLike[str]) -> ExaminationModel:
             f"{path} has version {version}; this truerank reads version {FORMAT_VERSION}. Hint: upgrade truerank"
         )
     kind = document.pop("model", None)
-    if kind not in MODELS:
+    if not isinstance(kind, str) or kind not in MODELS:
         raise FileFormatError(f"{path} holds a model named {kind!r}; known are {', '.join(sorted(MODELS))}")
     try:
         return MODELS[kind](**document)
-    except (TypeError, ExaminationError) as error:
+    except (TypeError, ValueError) as error:
         raise FileFormatError(f"{path} cannot be used: {error}") from error
 
 

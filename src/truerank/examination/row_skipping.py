@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank.errors import ExaminationError
-from truerank.examination.base import ExaminationModel
+from truerank.examination.base import ExaminationModel, read_numbers
 from truerank.types import BoolArray, FloatArray, IntArray
 
 
@@ -40,7 +40,6 @@ class RowSkipping(ExaminationModel):
     ) -> None:
         self.gamma = _read_gamma(gamma)
         self.row_lengths = _read_row_lengths(row_lengths)
-        self._scalar_continuation = np.ndim(continuation) == 0
         self._continuation = _read_continuation(continuation, int(self.row_lengths.sum()))
 
         self._row = np.repeat(np.arange(len(self.row_lengths)), self.row_lengths)
@@ -52,7 +51,7 @@ class RowSkipping(ExaminationModel):
         passed = (1 - self.gamma) * np.array([c.prod() for c in rows]) + self.gamma
         self._reach = np.cumprod(np.r_[1.0, passed])
         theta = self._reach[self._row] * (1 - self.gamma) * self._before
-        if not theta.all():
+        if min_propensity is None and not theta.all():
             raise ExaminationError(
                 f"position {int(np.argmin(theta)) + 1} is examined with probability 0 (it underflows). "
                 "Hint: use fewer rows or a larger continuation"
@@ -66,18 +65,18 @@ class RowSkipping(ExaminationModel):
 
     def parameters(self) -> dict[str, Any]:
         """γ, C_v and the row lengths."""
-        one_for_all = self._scalar_continuation
+        values: list[float] = self._continuation.tolist()
         return {
             "gamma": self.gamma,
-            "continuation": float(self._continuation[0]) if one_for_all else self._continuation.tolist(),
+            "continuation": values[0] if len(set(values)) == 1 else values,
             "row_lengths": self.row_lengths.tolist(),
         }
 
     def _pair(self, i: IntArray, j: IntArray) -> FloatArray:
         high, low = np.minimum(i, j), np.maximum(i, j)
         row_high, row_low = self._row[high], self._row[low]
-        same_row = self._before[low] / self._before[high]
-        between = self._reach[row_low] / self._reach[np.minimum(row_high + 1, row_low)]
+        same_row = _ratio(self._before[low], self._before[high])
+        between = _ratio(self._reach[row_low], self._reach[np.minimum(row_high + 1, row_low)])
         other_row = self._rest[high] * between * (1 - self.gamma) * self._before[low]
         both: FloatArray = self._theta[high] * np.where(row_high == row_low, same_row, other_row)
         return both
@@ -96,8 +95,15 @@ class RowSkipping(ExaminationModel):
         return examined
 
 
+def _ratio(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> FloatArray:
+    """part / whole, 0 where the whole has underflowed to 0."""
+    ratio: FloatArray = np.divide(part, whole, out=np.zeros(np.shape(part)), where=whole > 0)
+    return ratio
+
+
 def _read_gamma(gamma: float) -> float:
-    value = float(gamma)
+    numbers = read_numbers(gamma, "gamma")
+    value = float(numbers) if numbers.ndim == 0 else np.nan
     if not 0 <= value < 1:
         why = " (with γ = 1 every row is skipped and nothing is ever examined)" if value == 1 else ""
         raise ExaminationError(f"gamma is {gamma}; it must lie in [0, 1){why}")
@@ -105,16 +111,21 @@ def _read_gamma(gamma: float) -> float:
 
 
 def _read_row_lengths(row_lengths: npt.ArrayLike) -> IntArray:
-    lengths = np.asarray(row_lengths)
+    try:
+        lengths = np.asarray(row_lengths)
+    except ValueError as error:
+        raise ExaminationError(f"row_lengths must be one flat list: {error}") from None
     if lengths.ndim != 1 or lengths.size == 0 or lengths.dtype.kind not in "iu" or lengths.min() < 1:
         raise ExaminationError(
             f"row_lengths is {lengths.tolist()}; it needs one whole number ≥ 1 a row, such as [4, 4, 2]"
         )
-    return lengths.astype(np.int64)
+    whole = lengths.astype(np.int64)
+    whole.flags.writeable = False
+    return whole
 
 
 def _read_continuation(continuation: npt.ArrayLike, n_positions: int) -> FloatArray:
-    values = np.array(continuation, dtype=np.float64)
+    values = read_numbers(continuation, "continuation")
     if values.ndim == 0:
         values = np.full(n_positions, float(values))
     if values.shape != (n_positions,):

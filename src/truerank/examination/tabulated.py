@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from truerank.errors import ExaminationError
 from truerank.examination.base import ExaminationModel, read_probabilities
-from truerank.examination.pair_sampler import sample_with_pairs
+from truerank.examination.pair_sampler import Sampler, pair_sampler
 from truerank.types import BoolArray, FloatArray, IntArray
 
 _TOLERANCE = 1e-9
@@ -48,8 +48,10 @@ class Tabulated(ExaminationModel):
         return self._psi[i, j]
 
     def _sample(self, n_sessions: int, n_positions: int, rng: np.random.Generator) -> BoolArray:
-        n = n_positions
-        return sample_with_pairs(self._theta[:n], self._psi[:n, :n], n_sessions, rng)
+        return self._sampler(n_positions)(n_sessions, rng)
+
+    def _sampler(self, n: int) -> Sampler:
+        return pair_sampler(self._theta[:n], self._psi[:n, :n])
 
 
 def _check_consistency(theta: FloatArray, psi: FloatArray) -> None:

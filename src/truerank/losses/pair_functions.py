@@ -74,7 +74,7 @@ class _DifferencePairFunction(PairFunction):
     sigma: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.sigma) and self.sigma > 0):
+        if not (isinstance(self.sigma, int | float | np.number) and np.isfinite(self.sigma) and self.sigma > 0):
             raise InputError(f"sigma is {self.sigma}; it must be a number above 0")
 
     def l10(self, s_i: FloatArray, s_j: FloatArray) -> Jet:
@@ -156,8 +156,10 @@ _BY_NAME: dict[str, type[_DifferencePairFunction]] = {
 def named_pair_function(pair: str | PairFunction, sigma: float) -> PairFunction:
     """A pair function by its name and σ; one that is already built is taken as it is."""
     if isinstance(pair, PairFunction):
+        if sigma != 1.0:
+            raise InputError(f"sigma={sigma} is for pair functions given by name; build this one with the σ it needs")
         return pair
-    if pair not in _BY_NAME:
+    if not isinstance(pair, str) or pair not in _BY_NAME:
         raise InputError(f"pair is {pair!r}; it must be a PairFunction or one of {', '.join(map(repr, _BY_NAME))}")
     return _BY_NAME[pair](sigma)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from truerank.examination.base import Examination
-from truerank.examination.lookup import clicked_row_propensities
+from truerank.examination.lookup import clicked_row_propensities, joint_propensities
 from truerank.losses.pair_functions import Jet, PairFunction
 from truerank.ragged import offsets_from_sizes
 from truerank.types import FloatArray, IntArray, Labels, Sessions
@@ -33,7 +33,12 @@ def losses_and_derivatives(
     gradient = np.zeros(sessions.n_rows)
     hessian = np.zeros(sessions.n_rows)
     inverse = 1 / clicked_row_propensities(examination, sessions)
+    nothing = np.empty(0)
+    needs_click = pair.l00(nothing, nothing) is None
     for session, i, j in _ordered_pairs(sessions):
+        if needs_click:
+            clicked = np.flatnonzero((sessions.labels[i] > 0) | (sessions.labels[j] > 0))
+            session, i, j = session[clicked], i[clicked], j[clicked]
         jet = _corrected(scores, sessions, inverse, examination, pair, grade_weight, i, j)
         np.add.at(value, session, jet.value)
         np.add.at(gradient, i, jet.d_i)
@@ -59,7 +64,7 @@ def _corrected(
     a_ij = np.where(i == j, a_i, a_i * a_j)
     if examination is not None and sessions.positions is not None:
         both = np.flatnonzero((a > 0) & (b > 0) & (i != j))
-        a_ij[both] = 1 / examination.joint(sessions.positions[i[both]], sessions.positions[j[both]])
+        a_ij[both] = 1 / joint_propensities(examination, sessions.positions[i[both]], sessions.positions[j[both]])
 
     # Written for two clicks. With a_j = 1 and a_ij = a_i it is the formula for (a, 0) too, and so for the others.
     none = np.zeros_like(a)

@@ -43,7 +43,7 @@ class UnbiasedPairwiseLoss:
         sigma: float = 1.0,
         gain: str | None = None,
     ) -> None:
-        if examination is not None and not isinstance(examination, Examination):
+        if isinstance(examination, type) or not isinstance(examination, Examination | None):
             raise InputError(
                 f"examination is {examination!r}; it needs the methods marginal, joint and sample, or None for a "
                 "loss without debiasing. Hint: truerank.Independent(theta), truerank.Continuous(theta), …"
@@ -51,7 +51,7 @@ class UnbiasedPairwiseLoss:
         self.examination = examination
         self.pair = named_pair_function(pair, sigma)
         self.gain = gain
-        gain_table(1, gain or "linear")  # refuses an unknown name now, not at the first batch
+        gain_table(1, "linear" if gain is None else gain)  # refuses an unknown name now, not at the first batch
 
     def value(self, scores: Any, labels: Any, positions: Any, group: Any) -> float:
         """The loss, summed over sessions.

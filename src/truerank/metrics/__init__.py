@@ -1,5 +1,6 @@
 """Metrics on ragged lists."""
 
 from truerank.metrics.inverse_propensity import InversePropensityNdcg, UnbiasedNdcg, unbiased_ndcg
+from truerank.metrics.ndcg import ndcg
 
-__all__ = ["InversePropensityNdcg", "UnbiasedNdcg", "unbiased_ndcg"]
+__all__ = ["InversePropensityNdcg", "UnbiasedNdcg", "ndcg", "unbiased_ndcg"]

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from truerank.errors import InputError
 from truerank.examination.base import Examination
 from truerank.examination.lookup import clicked_row_propensities
 from truerank.losses.gains import gain_table
+from truerank.metrics.ndcg import rank_discounts
+from truerank.metrics.ranks import rank_rows
 from truerank.ragged import read_scores, read_sessions
-from truerank.types import FloatArray, Labels, Sessions
+from truerank.types import FloatArray, Sessions
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,35 +47,25 @@ class InversePropensityNdcg:
         at: int = 10,
         gain: str = "linear",
     ) -> None:
-        if at != int(at) or at < 1:
-            raise InputError(f"at is {at}; it must be a whole number of ranks, at least 1")
         sessions = read_sessions(labels, positions, group, needs_positions=examination is not None)
         gains = gain_table(int(sessions.labels.max(initial=1)), gain)
         self._offsets = sessions.offsets
         self._clicked = np.flatnonzero(sessions.labels)
         weight = (gains[sessions.labels] / clicked_row_propensities(examination, sessions))[self._clicked]
         self._weight = weight
-        longest = int(sessions.sizes.max(initial=1))
-        self._discounts = np.where(np.arange(longest) < at, 1 / np.log2(2.0 + np.arange(longest)), 0)
+        self._discounts = rank_discounts(int(sessions.sizes.max(initial=1)), at)
         self.sessions = sessions.n_sessions
         self.effective_sample_size = _effective_sample_size(weight, self._clicked, sessions)
         whole = np.zeros(sessions.n_rows)
         whole[self._clicked] = weight
-        self._best = float(weight @ self._discounts[self._ranks(whole)[self._clicked]])
+        self._best = float(weight @ self._discounts[rank_rows(whole, self._offsets)[self._clicked]])
 
     def __call__(self, scores: Any) -> float:
         """The metric of these scores, one a row; NaN if nothing was clicked."""
         checked = read_scores(scores, int(self._offsets[-1]))
         if self._best == 0:
             return float("nan")
-        return float(self._weight @ self._discounts[self._ranks(checked)[self._clicked]]) / self._best
-
-    def _ranks(self, scores: FloatArray) -> Labels:
-        from truerank.ragged_kernels import ranks_by_score
-
-        order, spare, ranks = np.empty((3, len(scores)), dtype=np.int32)
-        ranks_by_score(scores, self._offsets, order, spare, ranks)
-        return ranks
+        return float(self._weight @ self._discounts[rank_rows(checked, self._offsets)[self._clicked]]) / self._best
 
 
 def unbiased_ndcg(

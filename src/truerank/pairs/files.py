@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -37,18 +36,23 @@ def load_pairs(path: str | os.PathLike[str]) -> PairWeights:
         raise InputError(f"{path} must end in .parquet or .npz")
     if not Path(path).exists():
         raise FileNotFoundError(f"{path} does not exist")
-    fields = reader(Path(path))
-    if fields.pop("format", None) != _FORMAT:
-        raise FileFormatError(f"{path} does not hold weighted pairs")
-    version = int(fields.pop("version", 0))
-    if version != _VERSION:
-        raise FileFormatError(f"{path} has version {version}; this truerank reads version {_VERSION}")
-    fields["sessions_without_pairs"] = int(fields["sessions_without_pairs"])
-    fields["merge"] = str(fields["merge"]) or None
     try:
+        fields = reader(Path(path))
+        fields["sessions_without_pairs"] = int(fields["sessions_without_pairs"])
+        fields["merge"] = str(fields["merge"]) or None
+        del fields["format"], fields["version"]
         return PairWeights(**fields)
-    except (TypeError, InputError) as error:
+    except FileFormatError:
+        raise
+    except (TypeError, KeyError, ValueError) as error:
         raise FileFormatError(f"{path} cannot be used: {error}") from error
+
+
+def _check_header(fields: dict[str, Any], path: Path) -> None:
+    if str(fields.get("format")) != _FORMAT:
+        raise FileFormatError(f"{path} does not hold weighted pairs")
+    if str(fields.get("version")) != str(_VERSION):
+        raise FileFormatError(f"{path} has version {fields.get('version')}; this truerank reads version {_VERSION}")
 
 
 def _header(pairs: PairWeights) -> dict[str, str]:
@@ -73,7 +77,7 @@ def _write_parquet(pairs: PairWeights, path: Path) -> None:
                 flat = pa.array(values)
                 columns[name] = flat if offsets is None else pa.LargeListArray.from_arrays(offsets, flat)
     table = pa.table(columns).replace_schema_metadata(_header(pairs))
-    pq.write_table(table, path, compression="zstd")
+    pq.write_table(table, path, compression="zstd", write_page_checksum=True)
 
 
 def _read_parquet(path: Path) -> dict[str, Any]:
@@ -81,10 +85,11 @@ def _read_parquet(path: Path) -> dict[str, Any]:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path).combine_chunks()
-    except (pa.ArrowInvalid, OSError) as error:
+        table = pq.read_table(path, page_checksum_verification=True).combine_chunks()
+        fields: dict[str, Any] = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise FileFormatError(f"{path} is not a readable Parquet file: {error}") from error
-    fields: dict[str, Any] = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
+    _check_header(fields, path)
     for name in ("group", *_PER_LIST):
         if name in table.column_names:
             fields[name] = _flat(table[name])
@@ -107,9 +112,6 @@ def _write_npz(pairs: PairWeights, path: Path) -> None:
         for name in ("group", "offsets", *_PER_LIST, *_PER_ROW, *_PER_PAIR)
         if getattr(pairs, name) is not None
     }
-    for name, array in arrays.items():
-        if array.dtype == object:
-            arrays[name] = array.astype(str)  # npz without pickle holds no Python objects
     arrays |= {name: np.array(value) for name, value in _header(pairs).items()}
     np.savez_compressed(path, **arrays)
 
@@ -117,6 +119,8 @@ def _write_npz(pairs: PairWeights, path: Path) -> None:
 def _read_npz(path: Path) -> dict[str, Any]:
     try:
         with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name][()] for name in archive.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+            fields = {name: archive[name][()] for name in archive.files}
+    except Exception as error:  # a damaged archive fails in zipfile, zlib, tokenize or numpy, each in its own way
         raise FileFormatError(f"{path} is not a readable npz file: {error}") from error
+    _check_header(fields, path)
+    return fields

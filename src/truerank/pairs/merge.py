@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank.errors import InputError
+from truerank.pairs.ids import codes_of, join_ids, read_ids
 from truerank.pairs.pair_weights import PairWeights, place_dtype
-from truerank.ragged import as_flat_array, offsets_from_sizes
+from truerank.ragged import offsets_from_sizes
 from truerank.types import IntArray
 
 MERGES = ("exact", "query")
@@ -45,11 +46,12 @@ def match_sessions(query: Any, item: Any, offsets: IntArray, merge: str) -> Matc
     if merge not in MERGES:
         raise InputError(f"merge is {merge!r}; it must be 'exact' or 'query'")
     n_sessions, n_rows = len(offsets) - 1, int(offsets[-1])
-    queries, items = _codes(query, "query", n_sessions, "session"), _codes(item, "item", n_rows, "row")
+    query_ids, item_ids = _ids(query, "query", n_sessions, "session"), _ids(item, "item", n_rows, "row")
     if not n_sessions:
         none = np.empty(0, dtype=np.int64)
         return Matching(none, none.astype(np.int32), none, none, none)
-    _, queries = np.unique(queries, return_inverse=True)
+    _, queries = np.unique(codes_of(query_ids), return_inverse=True)
+    items = codes_of(item_ids)
     query_offsets = offsets_from_sizes(np.bincount(queries))
     query_sessions = np.argsort(queries, kind="stable")
 
@@ -60,9 +62,10 @@ def match_sessions(query: Any, item: Any, offsets: IntArray, merge: str) -> Matc
     repeated = match(query_offsets, query_sessions, offsets, items, first_session, place, is_first)
     if repeated >= 0:
         session = int(np.searchsorted(offsets, repeated, side="right")) - 1
+        item_id, query_id = item_ids[repeated].item(), query_ids[session].item()
         raise InputError(
-            f"item {as_flat_array(item, 'item')[repeated]!r} stands twice in session {session} (query "
-            f"{as_flat_array(query, 'query')[session]!r}); each item of a session may stand there once"
+            f"item {item_id!r} stands twice in session {session} (query {query_id!r}); each item of a session may "
+            "stand there once"
         )
 
     firsts, list_of_session = np.unique(first_session, return_inverse=True)
@@ -124,8 +127,8 @@ def sum_matched(pairs: PairWeights, matching: Matching, query: Any, item: Any, m
         i=i,
         j=j,
         weight=weight,
-        query=as_flat_array(query, "query")[matching.first_session],
-        item=as_flat_array(item, "item")[matching.source_row],
+        query=read_ids(query, "query")[matching.first_session],
+        item=read_ids(item, "item")[matching.source_row],
         position_i=None if pairs.position_i is None else kept_i,
         position_j=None if pairs.position_j is None else kept_j,
         sessions=sessions.astype(np.int64),
@@ -146,14 +149,20 @@ def add(a: PairWeights, b: PairWeights) -> PairWeights:
         )
     if a.merge is None or a.query is None or a.item is None or b.query is None or b.item is None:
         return _add_row_by_row(a, b)
-    query = _concatenate_ids(a.query, b.query, "query")
-    item = _concatenate_ids(a.item, b.item, "item")
+    query, item = join_ids(a.query, b.query, "query"), join_ids(a.item, b.item, "item")
     both = _side_by_side(a, b)
     merged = merge_lists(both, query, item, a.merge)
     return _without_source(merged)
 
 
 def _add_row_by_row(a: PairWeights, b: PairWeights) -> PairWeights:
+    for name in ("query", "item"):
+        first, second = getattr(a, name), getattr(b, name)
+        if first is not None and second is not None and not np.array_equal(first, second):
+            raise InputError(
+                f"the two have different {name} ids and do not say how sessions became lists, so they can't be added "
+                "row by row. Hint: make both with query=, item= and merge="
+            )
     if not np.array_equal(a.group, b.group):
         raise InputError(
             "without ids, only pairs over the same lists can be added, and these have different list sizes. "
@@ -190,26 +199,8 @@ def _without_source(pairs: PairWeights, **changes: Any) -> PairWeights:
     return replace(pairs, source_row=None, **changes)
 
 
-def _concatenate_ids(a: npt.NDArray[Any], b: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
-    if (a.dtype.kind in "iu") != (b.dtype.kind in "iu"):
-        raise InputError(f"{name} ids are {a.dtype} on one side and {b.dtype} on the other; they must be alike")
-    return np.concatenate([a, b])
-
-
-def _codes(values: Any, name: str, n: int, unit: str) -> IntArray:
-    """Equal ids get equal integers; integer ids are taken as they are."""
-    array = as_flat_array(values, name)
-    if len(array) != n:
-        raise InputError(f"{name} has {len(array)} ids; it needs one a {unit}: {n}")
-    if array.dtype.kind in "iu":
-        return np.ascontiguousarray(array).astype(np.int64, copy=False)
-    import pyarrow as pa
-
-    try:
-        encoded = pa.array(array, from_pandas=True).dictionary_encode()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise InputError(f"{name} ids must be all whole numbers or all text: {error}") from None
-    if encoded.null_count:
-        first = int(np.argmax(np.asarray(encoded.is_null())))
-        raise InputError(f"{name}[{first}] is missing; every {unit} needs an id ({encoded.null_count} are missing)")
-    return np.asarray(encoded.indices, dtype=np.int64)
+def _ids(values: Any, name: str, n: int, unit: str) -> npt.NDArray[Any]:
+    ids = read_ids(values, name)
+    if len(ids) != n:
+        raise InputError(f"{name} has {len(ids)} ids; it needs one a {unit}: {n}")
+    return ids

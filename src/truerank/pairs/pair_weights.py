@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank.errors import InputError
-from truerank.ragged import offsets_from_sizes
+from truerank.pairs.ids import read_ids
+from truerank.ragged import as_flat_array, offsets_from_sizes, read_whole_numbers
 from truerank.types import FloatArray, IntArray
 
 LONGEST_LIST = 65_536
@@ -56,20 +57,23 @@ class PairWeights:
 
     def __post_init__(self) -> None:
         """Give each array its type, check that they fit together, and lock them."""
-        group = np.ascontiguousarray(self.group, dtype=np.int64)
+        group = read_whole_numbers(self.group, "group", smallest=1, largest=LONGEST_LIST).astype(np.int64)
         small = place_dtype(int(group.max(initial=1)))
         sessions = self.sessions if len(self.sessions) else np.ones(len(group), dtype=np.int64)
         arrays: dict[str, Any] = {
             "group": group,
             "offsets": np.ascontiguousarray(self.offsets, dtype=np.int64),
-            "i": _as_places(self.i, small, "i"),
-            "j": _as_places(self.j, small, "j"),
-            "weight": np.ascontiguousarray(self.weight, dtype=np.float64),
+            "i": _as_integers(self.i, small, "i"),
+            "j": _as_integers(self.j, small, "j"),
+            "weight": np.ascontiguousarray(as_flat_array(self.weight, "weight"), dtype=np.float64),
             "sessions": np.ascontiguousarray(sessions, dtype=np.int64),
         }
-        for name in ("query", "item", "position_i", "position_j", "source_row"):
+        for name in ("query", "item"):
             value = getattr(self, name)
-            arrays[name] = None if value is None else np.ascontiguousarray(value)
+            arrays[name] = None if value is None else read_ids(value, name)
+        for name, dtype in (("position_i", np.uint16), ("position_j", np.uint16), ("source_row", np.int64)):
+            value = getattr(self, name)
+            arrays[name] = None if value is None else _as_integers(value, dtype, name)
         for name, array in arrays.items():
             if array is not None:
                 array = array.view()
@@ -96,8 +100,8 @@ class PairWeights:
             array = getattr(self, name)
             if array is not None and array.shape != (length,):
                 raise InputError(f"{name} has shape {array.shape}; with these lists and pairs it needs ({length},)")
-        if n_lists and self.group.min() < 1:
-            raise InputError(f"group holds a list of {self.group.min()} items; each list needs at least one")
+        if (self.position_i is None) != (self.position_j is None):
+            raise InputError("position_i and position_j must be given together")
         if self.offsets[0] != 0 or self.offsets[-1] != n_pairs or np.any(np.diff(self.offsets) < 0):
             raise InputError(
                 f"offsets must rise from 0 to the number of pairs, {n_pairs}; they run from {self.offsets[0]} "
@@ -254,10 +258,11 @@ def place_dtype(longest: int) -> type[np.unsignedinteger[Any]]:
     return np.uint8 if longest <= 256 else np.uint16
 
 
-def _as_places(values: Any, dtype: type[np.unsignedinteger[Any]], name: str) -> npt.NDArray[Any]:
+def _as_integers(values: Any, dtype: type[np.integer[Any]], name: str) -> npt.NDArray[Any]:
     array = np.asarray(values)
     if array.dtype == dtype:
         return np.ascontiguousarray(array)
-    if array.size and (array.dtype.kind not in "iu" or array.min() < 0 or array.max() > np.iinfo(dtype).max):
-        raise InputError(f"{name} must hold places inside a list, whole numbers from 0 below its length")
+    largest = np.iinfo(dtype).max
+    if array.size and (array.dtype.kind not in "iu" or array.min() < 0 or array.max() > largest):
+        raise InputError(f"{name} must hold whole numbers from 0 to {largest}")
     return np.ascontiguousarray(array, dtype=dtype)

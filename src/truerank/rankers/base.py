@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from truerank.errors import InputError
 from truerank.examination.base import Examination
+from truerank.metrics.ndcg import ndcg
 from truerank.pairs import PairSummary, PairWeights
 from truerank.pairs.methods import METHODS, pair_weights_and_rows
 from truerank.rankers.features import check_same_features, n_rows, take_rows
@@ -202,6 +203,14 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
         _refuse_without_pairs(pairs, "labels")
         labels = np.zeros(pairs.n_rows)
         return self._fit(Task(X, pairs, labels, (), (), "clicks", init_model), booster_fit_params)
+
+    def score(self, X: Any, labels: Any, group: Any = None, *, qid: Any = None) -> float:
+        """The mean NDCG@10 of the labels, gain 2^label − 1; lists without a relevant item are left out."""
+        shown = read_shown(X, labels, group, qid=qid)
+        values = ndcg(self.predict(shown.X), shown.labels, shown.group)
+        if np.isnan(values).all():
+            raise InputError(f"none of the {len(values)} lists has a relevant item, so there is no NDCG")
+        return float(np.nanmean(values))
 
     @abc.abstractmethod
     def predict(self, X: Any) -> Any:

@@ -1,0 +1,1 @@
+"""Speed, memory and accuracy, against named peers in the same run: `make bench`."""

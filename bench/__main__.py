@@ -1,0 +1,28 @@
+"""Run the benchmarks and print their tables: `python -m bench [name …] [--seeds N]`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import time
+
+from bench import losses, pairs, rankers
+
+BENCHMARKS = {"losses": losses.main, "pairs": pairs.main, "rankers": rankers.main}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[[], *BENCHMARKS], help="which to run; all if none is named")
+    parser.add_argument("--seeds", type=int, default=3, help="how many data sets the rankers are compared on")
+    options = parser.parse_args()
+    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
+    for name in options.names or BENCHMARKS:
+        began = time.perf_counter()
+        BENCHMARKS[name](options.seeds)
+        print(f"({name} took {time.perf_counter() - began:.0f} s)\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+"""Training rankers from clicks: time, memory, and NDCG on golden labels, against the boosters' own rankers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import lightgbm
+import numpy as np
+import xgboost
+from scipy import stats
+
+import truerank as tr
+from bench.data import N_FEATURES, Judged, Log, click_log, judged, with_initial_ranking
+from bench.measure import Cost, in_own_process, seconds
+from truerank.rankers import LambdaObjective
+
+LISTS, ITEMS, PER_LIST, TREES = 3_000, 10, 16, 300
+TEST_LISTS, TEST_ITEMS = 2_000, 24
+THREADS = 2
+LIGHTGBM = {
+    "n_estimators": TREES,
+    "learning_rate": 0.05,
+    "num_leaves": 31,
+    "feature_fraction": 0.9,
+    "bagging_fraction": 0.9,
+    "bagging_freq": 1,
+    "max_bin": 255,
+    "min_data_in_leaf": 50,
+    "min_sum_hessian_in_leaf": 5.0,
+    "n_jobs": THREADS,
+    "verbose": -1,
+    "random_state": 1,
+}
+XGBOOST = {
+    "n_estimators": TREES,
+    "learning_rate": 0.05,
+    "max_leaves": 31,
+    "max_depth": 0,
+    "grow_policy": "lossguide",
+    "tree_method": "hist",
+    "max_bin": 255,
+    "colsample_bytree": 0.9,
+    "subsample": 0.9,
+    "min_child_weight": 5.0,
+    "n_jobs": THREADS,
+    "random_state": 1,
+}
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a contender gets: a row of X for every row of the log, or for every item of the judged lists."""
+
+    X: np.ndarray
+    clicks: np.ndarray
+    group: np.ndarray
+    positions: np.ndarray
+    query: np.ndarray
+    item: np.ndarray
+    golden: np.ndarray
+    test: np.ndarray
+
+
+def lightgbm_lambdarank(at: Inputs) -> np.ndarray:
+    return lightgbm.LGBMRanker(**LIGHTGBM).fit(at.X, at.clicks, group=at.group).predict(at.test)
+
+
+def lightgbm_position(at: Inputs) -> np.ndarray:
+    train = lightgbm.Dataset(at.X, at.clicks, group=at.group, position=at.positions)
+    return lightgbm.train({**LIGHTGBM, "objective": "lambdarank"}, train).predict(at.test)
+
+
+def xgboost_unbiased(at: Inputs) -> np.ndarray:
+    qid = np.repeat(np.arange(len(at.group)), at.group)
+    model = xgboost.XGBRanker(objective="rank:ndcg", lambdarank_unbiased=True, lambdarank_pair_method="topk", **XGBOOST)
+    return model.fit(at.X, at.clicks, qid=qid).predict(at.test)
+
+
+def truerank_sessions(at: Inputs) -> np.ndarray:
+    ranker = tr.LambdaMARTRanker("robust", examination(), **LIGHTGBM)
+    return ranker.fit(at.X, at.clicks, at.group, position=at.positions).predict(at.test)
+
+
+def truerank_summed(at: Inputs) -> np.ndarray:
+    return _summed(at, "robust", examination())
+
+
+def truerank_ratio(at: Inputs) -> np.ndarray:
+    return _summed(at, "ratio", examination())
+
+
+def truerank_clicks(at: Inputs) -> np.ndarray:
+    return _summed(at, "none", None)
+
+
+def truerank_golden(at: Inputs) -> np.ndarray:
+    group = np.full(len(at.golden) // ITEMS, ITEMS)
+    pairs = tr.pair_weights(at.golden, None, group, "none", gain="exp2")
+    return tr.LambdaMARTRanker("none", **LIGHTGBM).fit_pairs(at.X, pairs).predict(at.test)
+
+
+def _summed(at: Inputs, method: str, model: tr.Continuous | None) -> np.ndarray:
+    pairs = tr.pair_weights(at.clicks, at.positions, at.group, method, model, query=at.query, item=at.item)
+    return tr.LambdaMARTRanker(method, model, **LIGHTGBM).fit_pairs(at.X[pairs.item], pairs).predict(at.test)
+
+
+SESSION_BY_SESSION = {
+    "LightGBM lambdarank": lightgbm_lambdarank,
+    "LightGBM lambdarank, position=": lightgbm_position,
+    "XGBoost lambdarank_unbiased": xgboost_unbiased,
+    "truerank robust, session by session": truerank_sessions,
+}
+ON_THE_TABLE = {
+    "truerank robust, summed": truerank_summed,
+    "truerank ratio (t+ fixed), summed": truerank_ratio,
+    "truerank none (clicks), summed": truerank_clicks,
+    "truerank golden labels (skyline)": truerank_golden,
+}
+OURS = "truerank robust, summed"
+
+
+def examination() -> tr.Continuous:
+    """How people look at the page in this benchmark."""
+    return tr.Continuous(tr.inverse_rank(ITEMS))
+
+
+def warm_up() -> None:
+    """Let numba compile or load its kernels, and the boosters start their threads."""
+    data = judged(20, ITEMS, 0)
+    log = click_log(data, examination(), 2, 0)
+    inputs = _inputs(data, log, data.X, by_session=False)
+    for work in (truerank_summed, truerank_ratio, xgboost_unbiased, lightgbm_lambdarank):
+        work(inputs if work not in (xgboost_unbiased, lightgbm_lambdarank) else _inputs(data, log, data.X, True))
+
+
+def _inputs(data: Judged, log: Log, test: np.ndarray, by_session: bool) -> Inputs:
+    X = data.X[log.rows.ravel()] if by_session else data.X
+    return Inputs(X, log.clicks.ravel(), log.group, log.positions, log.lists, log.rows.ravel(), data.y, test)
+
+
+def _prepare(seed: int, sessions_per_list: int, by_session: bool) -> Inputs:
+    data = with_initial_ranking(judged(LISTS, ITEMS, seed), seed)
+    log = click_log(data, examination(), sessions_per_list, seed)
+    return _inputs(data, log, _test(seed).X, by_session)
+
+
+def _test(seed: int) -> Judged:
+    return judged(TEST_LISTS, TEST_ITEMS, 1_000 + seed)
+
+
+def main(seeds: int) -> None:
+    """Print the table of all contenders, then how training time grows with the log."""
+    print(
+        f"{LISTS:,} lists × {ITEMS} items × {PER_LIST} sessions, {N_FEATURES} features, {TREES} trees, {THREADS} "
+        "threads; clicks under continuous examination 1/rank.\n"
+        "Time and memory: from arrays to scores of the test lists, everything warmed up; memory above the process "
+        "with its libraries loaded, features included.\n"
+        f"NDCG: golden labels of {TEST_LISTS:,} lists of {TEST_ITEMS}, {seeds} generated sets; "
+        f"p: paired t-test over all lists against '{OURS}'."
+    )
+    costs: dict[str, list[Cost]] = {}
+    ndcg: dict[str, dict[int, list[np.ndarray]]] = {}
+    for seed in range(seeds):
+        test = _test(seed)
+        for by_session, contenders in ((True, SESSION_BY_SESSION), (False, ON_THE_TABLE)):
+            for name, work in contenders.items():
+                cost = in_own_process(work, warm_up, _prepare, seed, PER_LIST, by_session)
+                costs.setdefault(name, []).append(cost)
+                for at in (1, 10):
+                    ndcg.setdefault(name, {}).setdefault(at, []).append(ndcg_per_list(cost.result, test, at))
+    _print_contenders(costs, ndcg)
+    _print_gradient_share()
+    _print_growth()
+
+
+def ndcg_per_list(scores: np.ndarray, test: Judged, at: int) -> np.ndarray:
+    """NDCG@at of each test list with a relevant item, gain 2^y − 1."""
+    gain = (2.0**test.y - 1).reshape(-1, test.n_items)
+    discount = np.where(np.arange(test.n_items) < at, 1 / np.log2(2 + np.arange(test.n_items)), 0)
+    order = np.argsort(-scores.reshape(-1, test.n_items), axis=1, kind="stable")
+    best = -np.sort(-gain, axis=1) @ discount
+    reached = np.take_along_axis(gain, order, axis=1) @ discount
+    return reached[best > 0] / best[best > 0]
+
+
+def _print_contenders(costs: dict[str, list[Cost]], ndcg: dict[str, dict[int, list[np.ndarray]]]) -> None:
+    first = costs["LightGBM lambdarank"]
+    base_time, base_memory = np.median([c.seconds for c in first]), np.median([c.megabytes for c in first])
+    print(f"{'':<38}{'s':>8}{'ratio':>8}{'MB':>8}{'ratio':>8}{'NDCG@1':>9}{'p':>9}{'NDCG@10':>9}{'p':>9}")
+    for name, runs in costs.items():
+        took, memory = np.median([c.seconds for c in runs]), np.median([c.megabytes for c in runs])
+        line = f"{name:<38}{took:>8.2f}{took / base_time:>8.3f}{memory:>8.0f}{memory / base_memory:>8.3f}"
+        for at in (1, 10):
+            ours, theirs = np.concatenate(ndcg[OURS][at]), np.concatenate(ndcg[name][at])
+            p = stats.ttest_rel(theirs, ours).pvalue if name != OURS else float("nan")
+            line += f"{theirs.mean():>9.4f}" + (f"{p:>9.1g}" if name != OURS else f"{'':>9}")
+        print(line, flush=True)
+
+
+def _print_gradient_share() -> None:
+    """What the objective takes of a session-by-session training."""
+    inputs = _prepare(0, PER_LIST, by_session=True)
+    pairs = tr.pair_weights(inputs.clicks, inputs.positions, inputs.group, "robust", examination())
+    objective = LambdaObjective(pairs, threads=THREADS)
+    scores = np.random.default_rng(0).normal(size=pairs.n_rows)
+    gradient = seconds(lambda: objective(scores), repeats=20)
+    training = seconds(lambda: truerank_sessions(inputs), repeats=1)
+    print(
+        f"gradient, session by session: {gradient * 1e3:.1f} ms a tree, {gradient * TREES / training:.1%} of training "
+        "(target: 5 %)"
+    )
+
+
+def _print_growth() -> None:
+    """Sixteen sessions a list against ten times as many."""
+    few, many = (
+        min(in_own_process(train_only, warm_up, _summed_pairs, 0, n).result for _ in range(3)) for n in (16, 160)
+    )
+    print(
+        f"training on summed pairs, {PER_LIST} → 160 sessions a list: {few:.2f} s → {many:.2f} s, "
+        f"{many / few:.3f} × (target: 1.05 ×)"
+    )
+
+
+def _summed_pairs(seed: int, sessions_per_list: int) -> tuple[np.ndarray, tr.PairWeights]:
+    at = _prepare(seed, sessions_per_list, by_session=False)
+    pairs = tr.pair_weights(at.clicks, at.positions, at.group, "robust", examination(), query=at.query, item=at.item)
+    return at.X[pairs.item], pairs
+
+
+def train_only(prepared: tuple[np.ndarray, tr.PairWeights]) -> float:
+    X, pairs = prepared
+    ranker = tr.LambdaMARTRanker("robust", **LIGHTGBM)
+    return seconds(lambda: ranker.fit_pairs(X, pairs), repeats=1)
