@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 RUN    := $(VENV)/bin/python
+WHEELS ?= dist
 
 .PHONY: help demo test lint format bench wheel clean
 
@@ -27,7 +28,7 @@ bench: $(VENV)/.dev  ## measure speed, memory and accuracy against named peers
 	$(RUN) -m bench
 
 wheel: $(VENV)/.core  ## build the wheel into dist/
-	$(RUN) -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(RUN) -m pip wheel --quiet --no-deps --wheel-dir $(WHEELS) .
 
 clean:  ## remove .venv and everything built
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -29,12 +29,19 @@ class Cost:
 
 
 def in_own_process(
-    work: Callable[..., Any], warm_up: Callable[[], Any], prepare: Callable[..., Any], *args: Any
+    work: Callable[[Any], Any],
+    finish: Callable[[Any], Any],
+    warm_up: Callable[[], Any],
+    prepare: Callable[..., Any],
+    *args: Any,
 ) -> Cost:
-    """`work(prepare(*args))` in a fresh, warmed-up process; only `work` is timed, memory counts its input too."""
+    """`finish(work(prepare(*args)))` in a fresh, warmed-up process.
+
+    Time is that of `work`; memory counts what `prepare` hands over as well.
+    """
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(sender, work, warm_up, prepare, args))
+    process = context.Process(target=_child, args=(sender, work, finish, warm_up, prepare, args))
     process.start()
     sender.close()
     try:
@@ -60,7 +67,8 @@ def _timed(work: Callable[[], Any]) -> float:
 
 def _child(
     sender: Any,
-    work: Callable[..., Any],
+    work: Callable[[Any], Any],
+    finish: Callable[[Any], Any],
     warm_up: Callable[[], Any],
     prepare: Callable[..., Any],
     args: tuple[Any, ...],
@@ -76,7 +84,7 @@ def _child(
             began = time.perf_counter()
             result = work(data)
             took = time.perf_counter() - began
-    sender.send(Cost(took, memory.megabytes, result))
+    sender.send(Cost(took, memory.megabytes, finish(result)))
 
 
 def trim_memory() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
+from typing import Any
 
 import lightgbm
 import numpy as np
@@ -11,7 +13,7 @@ from scipy import stats
 
 import truerank as tr
 from bench.data import N_FEATURES, Judged, Log, click_log, judged, with_initial_ranking
-from bench.measure import Cost, in_own_process, seconds
+from bench.measure import Cost, in_own_process
 from truerank.rankers import LambdaObjective
 
 LISTS, ITEMS, PER_LIST, TREES = 3_000, 10, 16, 300
@@ -58,50 +60,49 @@ class Inputs:
     query: np.ndarray
     item: np.ndarray
     golden: np.ndarray
-    test: np.ndarray
 
 
-def lightgbm_lambdarank(at: Inputs) -> np.ndarray:
-    return lightgbm.LGBMRanker(**LIGHTGBM).fit(at.X, at.clicks, group=at.group).predict(at.test)
+def lightgbm_lambdarank(at: Inputs) -> Any:
+    return lightgbm.LGBMRanker(**LIGHTGBM).fit(at.X, at.clicks, group=at.group)
 
 
-def lightgbm_position(at: Inputs) -> np.ndarray:
+def lightgbm_position(at: Inputs) -> Any:
     train = lightgbm.Dataset(at.X, at.clicks, group=at.group, position=at.positions)
-    return lightgbm.train({**LIGHTGBM, "objective": "lambdarank"}, train).predict(at.test)
+    return lightgbm.train({**LIGHTGBM, "objective": "lambdarank"}, train)
 
 
-def xgboost_unbiased(at: Inputs) -> np.ndarray:
+def xgboost_unbiased(at: Inputs) -> Any:
     qid = np.repeat(np.arange(len(at.group)), at.group)
     model = xgboost.XGBRanker(objective="rank:ndcg", lambdarank_unbiased=True, lambdarank_pair_method="topk", **XGBOOST)
-    return model.fit(at.X, at.clicks, qid=qid).predict(at.test)
+    return model.fit(at.X, at.clicks, qid=qid)
 
 
-def truerank_sessions(at: Inputs) -> np.ndarray:
+def truerank_sessions(at: Inputs) -> Any:
     ranker = tr.LambdaMARTRanker("robust", examination(), **LIGHTGBM)
-    return ranker.fit(at.X, at.clicks, at.group, position=at.positions).predict(at.test)
+    return ranker.fit(at.X, at.clicks, at.group, position=at.positions)
 
 
-def truerank_summed(at: Inputs) -> np.ndarray:
+def truerank_summed(at: Inputs) -> Any:
     return _summed(at, "robust", examination())
 
 
-def truerank_ratio(at: Inputs) -> np.ndarray:
+def truerank_ratio(at: Inputs) -> Any:
     return _summed(at, "ratio", examination())
 
 
-def truerank_clicks(at: Inputs) -> np.ndarray:
+def truerank_clicks(at: Inputs) -> Any:
     return _summed(at, "none", None)
 
 
-def truerank_golden(at: Inputs) -> np.ndarray:
+def truerank_golden(at: Inputs) -> Any:
     group = np.full(len(at.golden) // ITEMS, ITEMS)
     pairs = tr.pair_weights(at.golden, None, group, "none", gain="exp2")
-    return tr.LambdaMARTRanker("none", **LIGHTGBM).fit_pairs(at.X, pairs).predict(at.test)
+    return tr.LambdaMARTRanker("none", **LIGHTGBM).fit_pairs(at.X, pairs)
 
 
-def _summed(at: Inputs, method: str, model: tr.Continuous | None) -> np.ndarray:
+def _summed(at: Inputs, method: str, model: tr.Continuous | None) -> Any:
     pairs = tr.pair_weights(at.clicks, at.positions, at.group, method, model, query=at.query, item=at.item)
-    return tr.LambdaMARTRanker(method, model, **LIGHTGBM).fit_pairs(at.X[pairs.item], pairs).predict(at.test)
+    return tr.LambdaMARTRanker(method, model, **LIGHTGBM).fit_pairs(at.X[pairs.item], pairs)
 
 
 SESSION_BY_SESSION = {
@@ -128,20 +129,20 @@ def warm_up() -> None:
     """Let numba compile or load its kernels, and the boosters start their threads."""
     data = judged(20, ITEMS, 0)
     log = click_log(data, examination(), 2, 0)
-    inputs = _inputs(data, log, data.X, by_session=False)
-    for work in (truerank_summed, truerank_ratio, xgboost_unbiased, lightgbm_lambdarank):
-        work(inputs if work not in (xgboost_unbiased, lightgbm_lambdarank) else _inputs(data, log, data.X, True))
+    for by_session, contenders in ((True, SESSION_BY_SESSION), (False, ON_THE_TABLE)):
+        for work in contenders.values():
+            work(_inputs(data, log, by_session)).predict(data.X)
 
 
-def _inputs(data: Judged, log: Log, test: np.ndarray, by_session: bool) -> Inputs:
+def _inputs(data: Judged, log: Log, by_session: bool) -> Inputs:
     X = data.X[log.rows.ravel()] if by_session else data.X
-    return Inputs(X, log.clicks.ravel(), log.group, log.positions, log.lists, log.rows.ravel(), data.y, test)
+    return Inputs(X, log.clicks.ravel(), log.group, log.positions, log.lists, log.rows.ravel(), data.y)
 
 
 def _prepare(seed: int, sessions_per_list: int, by_session: bool) -> Inputs:
     data = with_initial_ranking(judged(LISTS, ITEMS, seed), seed)
     log = click_log(data, examination(), sessions_per_list, seed)
-    return _inputs(data, log, _test(seed).X, by_session)
+    return _inputs(data, log, by_session)
 
 
 def _test(seed: int) -> Judged:
@@ -153,10 +154,10 @@ def main(seeds: int) -> None:
     print(
         f"{LISTS:,} lists × {ITEMS} items × {PER_LIST} sessions, {N_FEATURES} features, {TREES} trees, {THREADS} "
         "threads; clicks under continuous examination 1/rank.\n"
-        "Time and memory: from arrays to scores of the test lists, everything warmed up; memory above the process "
-        "with its libraries loaded, features included.\n"
+        "Time and memory: from arrays to a trained model, everything warmed up; memory above the process with its "
+        "libraries loaded, its input included.\n"
         f"NDCG: golden labels of {TEST_LISTS:,} lists of {TEST_ITEMS}, {seeds} generated sets; "
-        f"p: paired t-test over all lists against '{OURS}'."
+        f"p: paired t-test over all lists against '{OURS}', * where it is beaten."
     )
     costs: dict[str, list[Cost]] = {}
     ndcg: dict[str, dict[int, list[np.ndarray]]] = {}
@@ -164,29 +165,34 @@ def main(seeds: int) -> None:
         test = _test(seed)
         for by_session, contenders in ((True, SESSION_BY_SESSION), (False, ON_THE_TABLE)):
             for name, work in contenders.items():
-                cost = in_own_process(work, warm_up, _prepare, seed, PER_LIST, by_session)
+                cost = in_own_process(work, Scores(seed), warm_up, _prepare, seed, PER_LIST, by_session)
                 costs.setdefault(name, []).append(cost)
                 for at in (1, 10):
-                    ndcg.setdefault(name, {}).setdefault(at, []).append(ndcg_per_list(cost.result, test, at))
+                    ndcg.setdefault(name, {}).setdefault(at, []).append(_ndcg(cost.result, test, at))
     _print_contenders(costs, ndcg)
     _print_gradient_share()
     _print_growth()
 
 
-def ndcg_per_list(scores: np.ndarray, test: Judged, at: int) -> np.ndarray:
-    """NDCG@at of each test list with a relevant item, gain 2^y − 1."""
-    gain = (2.0**test.y - 1).reshape(-1, test.n_items)
-    discount = np.where(np.arange(test.n_items) < at, 1 / np.log2(2 + np.arange(test.n_items)), 0)
-    order = np.argsort(-scores.reshape(-1, test.n_items), axis=1, kind="stable")
-    best = -np.sort(-gain, axis=1) @ discount
-    reached = np.take_along_axis(gain, order, axis=1) @ discount
-    return reached[best > 0] / best[best > 0]
+@dataclass(frozen=True)
+class Scores:
+    """What a trained model says of the test lists."""
+
+    seed: int
+
+    def __call__(self, model: Any) -> np.ndarray:
+        return np.asarray(model.predict(_test(self.seed).X))
+
+
+def _ndcg(scores: np.ndarray, test: Judged, at: int) -> np.ndarray:
+    values = tr.ndcg(scores, test.y, test.group, at)
+    return values[~np.isnan(values)]
 
 
 def _print_contenders(costs: dict[str, list[Cost]], ndcg: dict[str, dict[int, list[np.ndarray]]]) -> None:
     first = costs["LightGBM lambdarank"]
     base_time, base_memory = np.median([c.seconds for c in first]), np.median([c.megabytes for c in first])
-    print(f"{'':<38}{'s':>8}{'ratio':>8}{'MB':>8}{'ratio':>8}{'NDCG@1':>9}{'p':>9}{'NDCG@10':>9}{'p':>9}")
+    print(f"{'':<38}{'s':>8}{'ratio':>8}{'MB':>8}{'ratio':>8}{'NDCG@1':>9}{'p':>9} {'NDCG@10':>9}{'p':>9}")
     for name, runs in costs.items():
         took, memory = np.median([c.seconds for c in runs]), np.median([c.megabytes for c in runs])
         line = f"{name:<38}{took:>8.2f}{took / base_time:>8.3f}{memory:>8.0f}{memory / base_memory:>8.3f}"
@@ -194,30 +200,40 @@ def _print_contenders(costs: dict[str, list[Cost]], ndcg: dict[str, dict[int, li
             ours, theirs = np.concatenate(ndcg[OURS][at]), np.concatenate(ndcg[name][at])
             p = stats.ttest_rel(theirs, ours).pvalue if name != OURS else float("nan")
             line += f"{theirs.mean():>9.4f}" + (f"{p:>9.1g}" if name != OURS else f"{'':>9}")
+            line += "*" if p < 0.05 and theirs.mean() > ours.mean() else " "
         print(line, flush=True)
 
 
 def _print_gradient_share() -> None:
-    """What the objective takes of a session-by-session training."""
-    inputs = _prepare(0, PER_LIST, by_session=True)
-    pairs = tr.pair_weights(inputs.clicks, inputs.positions, inputs.group, "robust", examination())
-    objective = LambdaObjective(pairs, threads=THREADS)
-    scores = np.random.default_rng(0).normal(size=pairs.n_rows)
-    gradient = seconds(lambda: objective(scores), repeats=20)
-    training = seconds(lambda: truerank_sessions(inputs), repeats=1)
+    """What the objective takes of a session-by-session training, measured inside it."""
+    at = _prepare(0, PER_LIST, by_session=True)
+    pairs = tr.pair_weights(at.clicks, at.positions, at.group, "robust", examination())
+    objective, spent = LambdaObjective(pairs, threads=THREADS), []
+
+    def timed(scores: np.ndarray, _: Any) -> tuple[np.ndarray, np.ndarray]:
+        began = time.perf_counter()
+        result = objective(scores)
+        spent.append(time.perf_counter() - began)
+        return result
+
+    params = {**LIGHTGBM, "n_estimators": 50, "objective": timed, "metric": "none"}
+    train = lightgbm.Dataset(at.X, at.clicks, group=at.group, params=LIGHTGBM).construct()
+    began = time.perf_counter()
+    lightgbm.train(params, train)
+    share = sum(spent) / (time.perf_counter() - began)
     print(
-        f"gradient, session by session: {gradient * 1e3:.1f} ms a tree, {gradient * TREES / training:.1%} of training "
-        "(target: 5 %)"
+        f"gradient, session by session: {np.median(spent) * 1e3:.1f} ms a tree, {share:.1%} of training (target: 5 %)"
     )
 
 
 def _print_growth() -> None:
     """Sixteen sessions a list against ten times as many."""
     few, many = (
-        min(in_own_process(train_only, warm_up, _summed_pairs, 0, n).result for _ in range(3)) for n in (16, 160)
+        min(in_own_process(_train, nothing_more, warm_up, _summed_pairs, 0, n).seconds for _ in range(3))
+        for n in (PER_LIST, 10 * PER_LIST)
     )
     print(
-        f"training on summed pairs, {PER_LIST} → 160 sessions a list: {few:.2f} s → {many:.2f} s, "
+        f"training on summed pairs, {PER_LIST} → {10 * PER_LIST} sessions a list: {few:.2f} s → {many:.2f} s, "
         f"{many / few:.3f} × (target: 1.05 ×)"
     )
 
@@ -228,7 +244,9 @@ def _summed_pairs(seed: int, sessions_per_list: int) -> tuple[np.ndarray, tr.Pai
     return at.X[pairs.item], pairs
 
 
-def train_only(prepared: tuple[np.ndarray, tr.PairWeights]) -> float:
-    X, pairs = prepared
-    ranker = tr.LambdaMARTRanker("robust", **LIGHTGBM)
-    return seconds(lambda: ranker.fit_pairs(X, pairs), repeats=1)
+def _train(prepared: tuple[np.ndarray, tr.PairWeights]) -> None:
+    tr.LambdaMARTRanker("robust", **LIGHTGBM).fit_pairs(*prepared)
+
+
+def nothing_more(_: None) -> None:
+    """Nothing is left to do after training."""

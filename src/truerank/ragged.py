@@ -64,6 +64,8 @@ def read_scores(scores: Any, n_rows: int) -> FloatArray:
         raise InputError(f"scores must be numbers: {error}") from None
     if values.shape != (n_rows,):
         raise InputError(f"scores has shape {values.shape}; it needs one score a row: ({n_rows},)")
+    if np.isfinite(values.sum()):  # much quicker than looking at each, and false only if one is not finite (or huge)
+        return values
     finite = np.isfinite(values)
     if not finite.all():
         row = int(np.argmin(finite))

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit, prange
 
 SHORT = 32
-"""Up to this length a quadratic check beats sorting."""
+"""Up to this length comparing all pairs beats sorting."""
 
 
 @njit(parallel=True, cache=True)
@@ -25,11 +25,30 @@ def first_repeat(values: Any, offsets: Any) -> Any:
 
 
 @njit(cache=True)
-def sort_by_score(scores: Any, order_out: Any, spare: Any) -> None:
-    """Places 0 … n − 1 from the highest score to the lowest; equal scores keep their order. Allocates nothing.
+def rank_by_score(scores: Any, order: Any, spare: Any, rank_out: Any) -> None:
+    """The rank of each score, from 0 for the highest; equal scores keep their order. Allocates nothing.
 
-    Runs of `SHORT` by insertion, then merged bottom up; `spare` is as long as `order_out`.
+    Short lists count who is ahead, which has no branch to guess wrong; longer ones are sorted in the two workspaces.
     """
+    n = len(scores)
+    if n > SHORT:
+        _sort_descending(scores, order, spare)
+        for rank in range(n):
+            rank_out[order[rank]] = rank
+        return
+    for i in range(n):
+        score = scores[i]
+        ahead = 0
+        for j in range(i):
+            ahead += scores[j] >= score
+        for j in range(i + 1, n):
+            ahead += scores[j] > score
+        rank_out[i] = ahead
+
+
+@njit(cache=True)
+def _sort_descending(scores: Any, order_out: Any, spare: Any) -> None:
+    """A stable sort: runs of `SHORT` by insertion, then merged bottom up."""
     n = len(scores)
     for start in range(0, n, SHORT):
         for k in range(start, min(start + SHORT, n)):
@@ -57,12 +76,10 @@ def sort_by_score(scores: Any, order_out: Any, spare: Any) -> None:
 
 @njit(parallel=True, cache=True)
 def ranks_by_score(scores: Any, offsets: Any, order: Any, spare: Any, rank_out: Any) -> None:
-    """The rank of each row in its list, from 0 for the highest score; equal scores keep their order."""
+    """The rank of each row in its list; see `rank_by_score`."""
     for q in prange(len(offsets) - 1):
         start, end = offsets[q], offsets[q + 1]
-        sort_by_score(scores[start:end], order[start:end], spare[start:end])
-        for k in range(start, end):
-            rank_out[start + order[k]] = k - start
+        rank_by_score(scores[start:end], order[start:end], spare[start:end], rank_out[start:end])
 
 
 @njit(cache=True)

@@ -55,6 +55,8 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
         booster_params: whatever the booster itself takes.
     """
 
+    _takes_metrics: ClassVar[bool] = True
+    """Whether validation is by metrics with a name; otherwise it is by the booster's own loss."""
     _refused: ClassVar[dict[str, str]]
     """Parameters of the booster that truerank decides, each with the reason."""
 
@@ -175,7 +177,7 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
         if not with_pairs.all():
             source = source[pairs.row_mask(with_pairs)]
             pairs = pairs.select_lists(with_pairs)
-        own, boosters = split_metrics(eval_metric, self.examination, eval_labels)
+        own, boosters = self._metrics(eval_metric, eval_labels)
         if eval_set is not None and self._stops_early(booster_fit_params):
             warn_if_biased(boosters, self.method, eval_labels)
         validation = self._validation_sets(eval_set, eval_group, eval_qid, eval_position, eval_names, own)
@@ -265,6 +267,13 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
         for name in self._booster_names:
             if name in self._refused:
                 raise InputError(f"{name}={getattr(self, name)!r} cannot be set: {self._refused[name]}")
+
+    def _metrics(self, eval_metric: Any, eval_labels: str) -> tuple[list[str], list[str]]:
+        if self._takes_metrics:
+            return split_metrics(eval_metric, self.examination, eval_labels)
+        if eval_metric is not None:
+            raise InputError(f"eval_metric={eval_metric!r} cannot be used: {self._refused['eval_metric']}")
+        return [], []
 
     def _validation_sets(
         self, eval_set: Any, eval_group: Any, eval_qid: Any, eval_position: Any, eval_names: Any, metrics: list[str]

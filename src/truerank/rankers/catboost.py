@@ -30,6 +30,7 @@ class CatBoostRanker(PairwiseRanker):
     CatBoost's; `loss_function` may be PairLogit or PairLogitPairwise. `booster_` is a plain CatBoost model.
     """
 
+    _takes_metrics = False
     _refused: ClassVar = {"eval_metric": "CatBoost validates by its own loss on debiased pairs"}
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:

@@ -8,7 +8,7 @@ from typing import Any
 import numba
 from numba import njit, prange
 
-from truerank.ragged_kernels import sort_by_score
+from truerank.ragged_kernels import rank_by_score
 
 
 @njit(parallel=True, cache=True, error_model="numpy")
@@ -26,14 +26,15 @@ def lambdas_and_hessians(
     list_norm: bool,
     order: Any,
     spare: Any,
+    rank: Any,
     discount_out: Any,
     lambda_out: Any,
     hessian_out: Any,
 ) -> None:
     """Fill λ and Hessian of every row, and each row's discount under the current ranking.
 
-    Lists share nothing and each belongs to one thread, so the bits do not depend on the number of threads. `order` and
-    `spare` are workspaces, one place a row: nothing is allocated.
+    Lists share nothing and each belongs to one thread, so the bits do not depend on the number of threads. `order`,
+    `spare` and `rank` are workspaces, one place a row: nothing is allocated.
     """
     for q in prange(len(row_offsets) - 1):
         start, end = row_offsets[q], row_offsets[q + 1]
@@ -43,11 +44,12 @@ def lambdas_and_hessians(
         if pair_offsets[q] == pair_offsets[q + 1]:
             continue
         n = end - start
-        sort_by_score(scores[start:end], order[start:end], spare[start:end])
-        for rank in range(n):
-            discount_out[start + order[start + rank]] = discounts[rank]
+        rank_by_score(scores[start:end], order[start:end], spare[start:end], rank[start:end])
+        divide = False
+        for row in range(start, end):
+            discount_out[row] = discounts[rank[row]]
+            divide = divide or (distance_norm and scores[row] != scores[start])
         last_seen = discounts[min(truncation, n) - 1]
-        divide = distance_norm and scores[start + order[start]] != scores[start + order[end - 1]]
         total = 0.0
         for k in range(pair_offsets[q], pair_offsets[q + 1]):
             i, j = start + pair_i[k], start + pair_j[k]
