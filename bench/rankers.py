@@ -86,6 +86,11 @@ def truerank_summed(at: Inputs) -> Any:
     return _summed(at, "robust", examination())
 
 
+def truerank_summed_scaled(at: Inputs) -> Any:
+    """A leaf of 50 rows of the log holds about 3 rows of the table."""
+    return _summed(at, "robust", examination(), min_data_in_leaf=round(LIGHTGBM["min_data_in_leaf"] / PER_LIST))
+
+
 def truerank_ratio(at: Inputs) -> Any:
     return _summed(at, "ratio", examination())
 
@@ -100,9 +105,9 @@ def truerank_golden(at: Inputs) -> Any:
     return tr.LambdaMARTRanker("none", **LIGHTGBM).fit_pairs(at.X, pairs)
 
 
-def _summed(at: Inputs, method: str, model: tr.Continuous | None) -> Any:
+def _summed(at: Inputs, method: str, model: tr.Continuous | None, **changes: Any) -> Any:
     pairs = tr.pair_weights(at.clicks, at.positions, at.group, method, model, query=at.query, item=at.item)
-    return tr.LambdaMARTRanker(method, model, **LIGHTGBM).fit_pairs(at.X[pairs.item], pairs)
+    return tr.LambdaMARTRanker(method, model, **LIGHTGBM | changes).fit_pairs(at.X[pairs.item], pairs)
 
 
 SESSION_BY_SESSION = {
@@ -113,6 +118,7 @@ SESSION_BY_SESSION = {
 }
 ON_THE_TABLE = {
     "truerank robust, summed": truerank_summed,
+    "… with leaf minima scaled to its rows": truerank_summed_scaled,
     "truerank ratio (t+ fixed), summed": truerank_ratio,
     "truerank none (clicks), summed": truerank_clicks,
     "truerank golden labels (skyline)": truerank_golden,

@@ -25,23 +25,23 @@ def first_repeat(values: Any, offsets: Any) -> Any:
 
 
 @njit(cache=True)
-def rank_by_score(scores: Any, order: Any, spare: Any, rank_out: Any) -> None:
-    """The rank of each score, from 0 for the highest; equal scores keep their order. Allocates nothing.
+def rank_by_score(scores: Any, start: int, end: int, order: Any, spare: Any, rank_out: Any) -> None:
+    """The ranks of rows `start` to `end`, from 0 for the highest score; equal scores keep their order.
 
     Short lists count who is ahead, which has no branch to guess wrong; longer ones are sorted in the two workspaces.
+    Nothing is allocated, and short lists are not even sliced: slices count references, which threads fight over.
     """
-    n = len(scores)
-    if n > SHORT:
-        _sort_descending(scores, order, spare)
-        for rank in range(n):
-            rank_out[order[rank]] = rank
+    if end - start > SHORT:
+        _sort_descending(scores[start:end], order[start:end], spare[start:end])
+        for rank in range(end - start):
+            rank_out[start + order[start + rank]] = rank
         return
-    for i in range(n):
+    for i in range(start, end):
         score = scores[i]
         ahead = 0
-        for j in range(i):
+        for j in range(start, i):
             ahead += scores[j] >= score
-        for j in range(i + 1, n):
+        for j in range(i + 1, end):
             ahead += scores[j] > score
         rank_out[i] = ahead
 
@@ -78,8 +78,7 @@ def _sort_descending(scores: Any, order_out: Any, spare: Any) -> None:
 def ranks_by_score(scores: Any, offsets: Any, order: Any, spare: Any, rank_out: Any) -> None:
     """The rank of each row in its list; see `rank_by_score`."""
     for q in prange(len(offsets) - 1):
-        start, end = offsets[q], offsets[q + 1]
-        rank_by_score(scores[start:end], order[start:end], spare[start:end], rank_out[start:end])
+        rank_by_score(scores, offsets[q], offsets[q + 1], order, spare, rank_out)
 
 
 @njit(cache=True)

@@ -79,7 +79,7 @@ def test_the_gradient_is_the_slope_of_the_loss_with_the_ranking_held_fixed():
     objective = LambdaObjective(pairs, sigma=1.3, truncation=10)
     gradient, _ = objective(scores)
     gradient = gradient.copy()
-    discount = objective.row_discount.copy()
+    discount = 1 / np.log2(2.0 + objective.row_rank)
     start = np.repeat(pairs.row_offsets[:-1], np.diff(pairs.offsets))
     i, j = start + pairs.i, start + pairs.j
     seen = np.maximum(discount[i], discount[j]) >= 1 / np.log2(

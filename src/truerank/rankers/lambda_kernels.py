@@ -10,6 +10,9 @@ from numba import njit, prange
 
 from truerank.ragged_kernels import rank_by_score
 
+_FLAT = 300.0
+"""Beyond this the logistic function is flat to any precision, and its exponential still far from overflow."""
+
 
 @njit(parallel=True, cache=True, error_model="numpy")
 def lambdas_and_hessians(
@@ -26,15 +29,14 @@ def lambdas_and_hessians(
     list_norm: bool,
     order: Any,
     spare: Any,
-    rank: Any,
-    discount_out: Any,
+    rank_out: Any,
     lambda_out: Any,
     hessian_out: Any,
 ) -> None:
-    """Fill λ and Hessian of every row, and each row's discount under the current ranking.
+    """Fill λ and Hessian of every row, and each row's rank (from 0) under the scores.
 
-    Lists share nothing and each belongs to one thread, so the bits do not depend on the number of threads. `order`,
-    `spare` and `rank` are workspaces, one place a row: nothing is allocated.
+    Lists share nothing and each belongs to one thread, so the bits do not depend on the number of threads. `order`
+    and `spare` are workspaces, one place a row: nothing is allocated.
     """
     for q in prange(len(row_offsets) - 1):
         start, end = row_offsets[q], row_offsets[q + 1]
@@ -43,27 +45,25 @@ def lambdas_and_hessians(
             hessian_out[row] = 0.0
         if pair_offsets[q] == pair_offsets[q + 1]:
             continue
-        n = end - start
-        rank_by_score(scores[start:end], order[start:end], spare[start:end], rank[start:end])
+        rank_by_score(scores, start, end, order, spare, rank_out)
         divide = False
-        for row in range(start, end):
-            discount_out[row] = discounts[rank[row]]
-            divide = divide or (distance_norm and scores[row] != scores[start])
-        last_seen = discounts[min(truncation, n) - 1]
+        if distance_norm:
+            for row in range(start + 1, end):
+                divide = divide or scores[row] != scores[start]
         total = 0.0
         for k in range(pair_offsets[q], pair_offsets[q + 1]):
             i, j = start + pair_i[k], start + pair_j[k]
-            discount_i, discount_j = discount_out[i], discount_out[j]
-            if discount_i < last_seen and discount_j < last_seen:
+            rank_i, rank_j = rank_out[i], rank_out[j]
+            if rank_i >= truncation and rank_j >= truncation:
                 continue
             gap = scores[i] - scores[j]
-            change = weight[k] * abs(discount_i - discount_j)
+            change = weight[k] * abs(discounts[rank_i] - discounts[rank_j])
             if divide:
                 change /= 0.01 + abs(gap)
-            small = math.exp(-sigma * abs(gap))
-            wrong = (small if gap > 0 else 1.0) / (1.0 + small)
+            odds = math.exp(min(max(sigma * gap, -_FLAT), _FLAT))
+            wrong = 1.0 / (1.0 + odds)
             slope = sigma * change * wrong
-            curvature = sigma * sigma * abs(change) * wrong * (1.0 - wrong)
+            curvature = sigma * sigma * abs(change) * odds * wrong * wrong
             lambda_out[i] -= slope
             lambda_out[j] += slope
             hessian_out[i] += curvature
@@ -86,7 +86,7 @@ def position_losses(
     position_i: Any,
     position_j: Any,
     weight: Any,
-    discount: Any,
+    rank: Any,
     discounts: Any,
     sigma: float,
     truncation: int,
@@ -103,14 +103,13 @@ def position_losses(
     for block in prange(len(block_offsets) - 1):
         for q in range(block_offsets[block], block_offsets[block + 1]):
             start = row_offsets[q]
-            last_seen = discounts[min(truncation, row_offsets[q + 1] - start) - 1]
             for k in range(pair_offsets[q], pair_offsets[q + 1]):
                 i, j = start + pair_i[k], start + pair_j[k]
-                if discount[i] < last_seen and discount[j] < last_seen:
+                if rank[i] >= truncation and rank[j] >= truncation:
                     continue
                 gap = sigma * (scores[i] - scores[j])
                 cost = math.log1p(math.exp(-abs(gap))) + max(-gap, 0.0)
-                loss = weight[k] * abs(discount[i] - discount[j]) * cost
+                loss = weight[k] * abs(discounts[rank[i]] - discounts[rank[j]]) * cost
                 examined_out[block, position_i[k]] += loss / unclicked_ratio[position_j[k]]
                 unclicked_out[block, position_j[k]] += loss / examined_ratio[position_i[k]]
 

@@ -61,8 +61,8 @@ class LambdaObjective:
         self.threads = threads
         self.row_offsets = pairs.row_offsets
         self.discounts: FloatArray = 1 / np.log2(2.0 + np.arange(longest))
-        self.row_discount = np.zeros(pairs.n_rows)
-        self._workspaces = np.empty((3, pairs.n_rows), dtype=np.int32)
+        self.row_rank = np.empty(pairs.n_rows, dtype=np.int16)
+        self._workspaces = np.empty((2, pairs.n_rows), dtype=np.int32)
         self._gradient, self._hessian = np.zeros((2, pairs.n_rows))
 
     def __call__(self, scores: Any, weight: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
@@ -87,7 +87,7 @@ class LambdaObjective:
                 self.distance_norm,
                 self.list_norm,
                 *self._workspaces,
-                self.row_discount,
+                self.row_rank,
                 self._gradient,
                 self._hessian,
             )

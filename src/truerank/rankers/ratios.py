@@ -106,7 +106,7 @@ class RatioObjective:
                 self._position_i,
                 self._position_j,
                 pairs.weight,
-                objective.row_discount,
+                objective.row_rank,
                 objective.discounts,
                 objective.sigma,
                 objective.truncation,
