@@ -7,9 +7,9 @@ import os
 import platform
 import time
 
-from bench import losses, pairs, rankers
+from bench import losses, merging, pairs, rankers
 
-BENCHMARKS = {"losses": losses.main, "pairs": pairs.main, "rankers": rankers.main}
+BENCHMARKS = {"losses": losses.main, "pairs": pairs.main, "rankers": rankers.main, "merging": merging.main}
 
 
 def main() -> None:

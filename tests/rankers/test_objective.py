@@ -135,6 +135,15 @@ def test_negative_weights_push_apart_and_bend_upwards():
     assert (hessian > 0).all()
 
 
+@pytest.mark.parametrize("spread", [50, 280, 320, 5_000])
+def test_far_apart_scores_equal_brute_force_too(spread):
+    pairs, scores = _pairs("robust", True), _scores(False)
+    scores *= spread / np.ptp(scores)
+    with np.errstate(over="ignore"):
+        expected = _brute_force(pairs, scores)
+    np.testing.assert_allclose(tr.lambda_gradient(pairs, scores), expected, rtol=0, atol=1e-10)
+
+
 def test_huge_score_gaps_do_not_overflow():
     pairs = tr.pair_weights([1, 0], None, [2], "none")
     for gap in (1e4, -1e4):

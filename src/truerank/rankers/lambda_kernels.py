@@ -11,7 +11,7 @@ from numba import njit, prange
 from truerank.ragged_kernels import rank_by_score
 
 _FLAT = 300.0
-"""Beyond this the logistic function is flat to any precision, and its exponential still far from overflow."""
+"""Score gaps (times σ) up to this have exponentials far from overflow; beyond it a pair is settled to any precision."""
 
 
 @njit(parallel=True, cache=True, error_model="numpy")
@@ -29,14 +29,15 @@ def lambdas_and_hessians(
     list_norm: bool,
     order: Any,
     spare: Any,
+    power: Any,
     rank_out: Any,
     lambda_out: Any,
     hessian_out: Any,
 ) -> None:
     """Fill λ and Hessian of every row, and each row's rank (from 0) under the scores.
 
-    Lists share nothing and each belongs to one thread, so the bits do not depend on the number of threads. `order`
-    and `spare` are workspaces, one place a row: nothing is allocated.
+    Lists share nothing and each belongs to one thread, so the bits do not depend on the number of threads. `order`,
+    `spare` and `power` are workspaces, one place a row: nothing is allocated.
     """
     for q in prange(len(row_offsets) - 1):
         start, end = row_offsets[q], row_offsets[q + 1]
@@ -46,10 +47,15 @@ def lambdas_and_hessians(
         if pair_offsets[q] == pair_offsets[q + 1]:
             continue
         rank_by_score(scores, start, end, order, spare, rank_out)
-        divide = False
-        if distance_norm:
-            for row in range(start + 1, end):
-                divide = divide or scores[row] != scores[start]
+        highest, lowest = scores[start], scores[start]
+        for row in range(start + 1, end):
+            highest, lowest = max(highest, scores[row]), min(lowest, scores[row])
+        divide = distance_norm and highest > lowest
+        # 1 / (1 + e^{s_i − s_j}) = e^{s_j} / (e^{s_i} + e^{s_j}): an exponential a row instead of one a pair.
+        near = sigma * (highest - lowest) < _FLAT
+        if near:
+            for row in range(start, end):
+                power[row] = math.exp(sigma * (scores[row] - highest))
         total = 0.0
         for k in range(pair_offsets[q], pair_offsets[q + 1]):
             i, j = start + pair_i[k], start + pair_j[k]
@@ -60,10 +66,11 @@ def lambdas_and_hessians(
             change = weight[k] * abs(discounts[rank_i] - discounts[rank_j])
             if divide:
                 change /= 0.01 + abs(gap)
-            odds = math.exp(min(max(sigma * gap, -_FLAT), _FLAT))
-            wrong = 1.0 / (1.0 + odds)
-            slope = sigma * change * wrong
-            curvature = sigma * sigma * abs(change) * odds * wrong * wrong
+            power_i = power[i] if near else math.exp(min(max(sigma * gap, -_FLAT), _FLAT))
+            power_j = power[j] if near else 1.0
+            share = 1.0 / (power_i + power_j)
+            slope = sigma * change * power_j * share
+            curvature = sigma * sigma * abs(change) * (power_i * share) * (power_j * share)
             lambda_out[i] -= slope
             lambda_out[j] += slope
             hessian_out[i] += curvature

@@ -62,7 +62,8 @@ class LambdaObjective:
         self.row_offsets = pairs.row_offsets
         self.discounts: FloatArray = 1 / np.log2(2.0 + np.arange(longest))
         self.row_rank = np.empty(pairs.n_rows, dtype=np.int16)
-        self._workspaces = np.empty((2, pairs.n_rows), dtype=np.int32)
+        self._order, self._spare = np.empty((2, pairs.n_rows), dtype=np.int32)
+        self._power = np.empty(pairs.n_rows)
         self._gradient, self._hessian = np.zeros((2, pairs.n_rows))
 
     def __call__(self, scores: Any, weight: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
@@ -86,7 +87,9 @@ class LambdaObjective:
                 self.truncation,
                 self.distance_norm,
                 self.list_norm,
-                *self._workspaces,
+                self._order,
+                self._spare,
+                self._power,
                 self.row_rank,
                 self._gradient,
                 self._hessian,
