@@ -43,13 +43,14 @@ def read_sessions(labels: Any, positions: Any, group: Any, *, needs_positions: b
 
 def read_group(group: Any, n_rows: int) -> IntArray:
     """Check the sizes of the sessions against the number of rows, and turn them into offsets."""
-    sizes = read_whole_numbers(group, "group", smallest=1, largest=_INT32_MAX)
+    hint = "Hint: group holds the number of rows of each session, in order (not an id a row)"
+    try:
+        sizes = read_whole_numbers(group, "group", smallest=1, largest=_INT32_MAX)
+    except InputError as error:
+        raise InputError(f"{error}. {hint}") from None
     offsets = offsets_from_sizes(sizes)
     if offsets[-1] != n_rows:
-        raise InputError(
-            f"group sizes sum to {offsets[-1]} and there are {n_rows} rows; they must be equal. "
-            "Hint: group holds the number of rows of each session, in order (not an id a row)"
-        )
+        raise InputError(f"group sizes sum to {offsets[-1]} and there are {n_rows} rows; they must be equal. {hint}")
     return offsets
 
 
@@ -64,8 +65,9 @@ def read_scores(scores: Any, n_rows: int) -> FloatArray:
         raise InputError(f"scores must be numbers: {error}") from None
     if values.shape != (n_rows,):
         raise InputError(f"scores has shape {values.shape}; it needs one score a row: ({n_rows},)")
-    if np.isfinite(values.sum()):  # much quicker than looking at each, and false only if one is not finite (or huge)
-        return values
+    with np.errstate(invalid="ignore", over="ignore"):
+        if np.isfinite(values.sum()):  # quicker than looking at each; false only if one is not finite, or huge
+            return values
     finite = np.isfinite(values)
     if not finite.all():
         row = int(np.argmin(finite))

@@ -461,6 +461,19 @@ def test_wrong_use_is_refused_with_the_reason(shop, held_out, options, fit, mess
         tr.LambdaMARTRanker(**{"method": "robust", "examination": EXAMINATION, **SMALL, **options}).fit(**fit)
 
 
+def test_a_misspelt_argument_of_fit_is_named_with_the_right_one(shop):
+    with pytest.raises(TypeError, match="fit does not take positions; did you mean position"):
+        ranker().fit(shop.rows, shop.clicks, group=shop.group, positions=shop.position)
+    with pytest.raises(TypeError, match="it hands on callbacks, categorical_feature, feature_name"):
+        ranker().fit(shop.rows, shop.clicks, **shop.log, xyz=1)
+
+
+@pytest.mark.parametrize("wrong", [[1.0, 0.5], tr.Independent, "continuous"])
+def test_what_is_no_examination_model_is_refused(shop, wrong):
+    with pytest.raises(InputError, match="needs the methods marginal, joint and sample"):
+        tr.LambdaMARTRanker("robust", wrong).fit(shop.rows, shop.clicks, **shop.log)
+
+
 def test_rows_that_do_not_match_the_pairs_are_refused(shop):
     pairs = tr.pair_weights(shop.clicks, shop.position, shop.group, "robust", EXAMINATION, **shop.ids)
     with pytest.raises(InputError, match="X has 3840 rows and the lists of the pairs have 480"):

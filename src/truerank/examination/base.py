@@ -40,6 +40,16 @@ class Examination(Protocol):
         ...
 
 
+def check_examination(examination: Any) -> None:
+    """Refuse what is neither None nor an object that says how people look at a page."""
+    if examination is None or (isinstance(examination, Examination) and not isinstance(examination, type)):
+        return
+    raise InputError(
+        f"examination is {examination!r}; it needs the methods marginal, joint and sample, or must be None. "
+        "Hint: truerank.Independent(theta), truerank.Continuous(theta), …"
+    )
+
+
 class ExaminationModel(abc.ABC):
     """How people look at a page, for positions 1 to `n_positions`.
 

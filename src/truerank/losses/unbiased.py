@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank.errors import InputError
-from truerank.examination.base import Examination
+from truerank.examination.base import Examination, check_examination
 from truerank.examination.lookup import clicked_pair_propensities, clicked_row_propensities
 from truerank.losses import reference
 from truerank.losses.gains import gain_table
@@ -43,11 +42,7 @@ class UnbiasedPairwiseLoss:
         sigma: float = 1.0,
         gain: str | None = None,
     ) -> None:
-        if isinstance(examination, type) or not isinstance(examination, Examination | None):
-            raise InputError(
-                f"examination is {examination!r}; it needs the methods marginal, joint and sample, or None for a "
-                "loss without debiasing. Hint: truerank.Independent(theta), truerank.Continuous(theta), …"
-            )
+        check_examination(examination)
         self.examination = examination
         self.pair = named_pair_function(pair, sigma)
         self.gain = gain

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from truerank.examination.base import Examination
+from truerank.examination.base import Examination, check_examination
 from truerank.examination.lookup import clicked_row_propensities
 from truerank.losses.gains import gain_table
 from truerank.metrics.ndcg import rank_discounts
@@ -47,6 +47,7 @@ class InversePropensityNdcg:
         at: int = 10,
         gain: str = "linear",
     ) -> None:
+        check_examination(examination)
         sessions = read_sessions(labels, positions, group, needs_positions=examination is not None)
         gains = gain_table(int(sessions.labels.max(initial=1)), gain)
         self._offsets = sessions.offsets

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from truerank.errors import InputError
-from truerank.examination.base import Examination
+from truerank.examination.base import Examination, check_examination
 from truerank.examination.lookup import clicked_pair_propensities, clicked_row_propensities
 from truerank.losses.gains import gain_table
 from truerank.pairs.merge import MERGES, Matching, match_sessions, sum_matched
@@ -54,10 +54,11 @@ def pair_weights(
         examination: how people look at the page; needed by `robust` and `complete`.
         query: one id a session. With `item`, sessions over the same items are added up.
         item: one id a row.
-        merge: what "the same items" means: `exact`, one list for each query and set of items; `query`, one list a query
-            with every item its sessions ever show.
+        merge: what "the same items" means: `exact`, one list for each query and set of items, which leaves the gradient
+            what it was; `query`, one list a query with every item its sessions ever show: ranks and so ΔZ then run over
+            all of them, and a pair has weight only from sessions that showed both.
         normalize: divide by the best DCG the labels allow: of each `session` (the paper), the mean of its sessions for
-            each `list`, or `none`.
+            each `list`, or `none`. (Lists that are added later with `+` keep the means of their own.)
         gain: `linear`, the label itself, or `exp2`, 2^label − 1.
 
     >>> from truerank import Independent
@@ -199,6 +200,7 @@ def _check_arguments(
     ):
         if value not in known:
             raise InputError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, known))}")
+    check_examination(examination)
     if method in ("robust", "complete") and examination is None:
         raise InputError(
             f"method={method!r} needs examination=, how people look at the page. "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import difflib
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -55,6 +56,8 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
         booster_params: whatever the booster itself takes.
     """
 
+    _fit_params: ClassVar[tuple[str, ...]]
+    """What `fit` and `fit_pairs` hand on to the booster's training."""
     _takes_metrics: ClassVar[bool] = True
     """Whether validation is by metrics with a name; otherwise it is by the booster's own loss."""
     _refused: ClassVar[dict[str, str]]
@@ -147,7 +150,7 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
             init_model: a model to go on from.
             booster_fit_params: what else the booster's training takes.
         """
-        self._check_parameters()
+        self._check_parameters(booster_fit_params)
         shown = read_shown(
             X,
             clicks,
@@ -196,7 +199,7 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
 
     def fit_pairs(self, X: Any, pairs: PairWeights, *, init_model: Any = None, **booster_fit_params: Any) -> Self:
         """Train on weighted pairs; X has one row for each row of their lists, in order."""
-        self._check_parameters()
+        self._check_parameters(booster_fit_params)
         if n_rows(X) != pairs.n_rows:
             raise InputError(
                 f"X has {n_rows(X)} rows and the lists of the pairs have {pairs.n_rows}; they must match row by row. "
@@ -261,7 +264,12 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
         theta = None if self.examination is None else self.examination.marginal(np.arange(1, last + 1))
         return RatioObjective(objective, self.ratio_regularization, theta, start)
 
-    def _check_parameters(self) -> None:
+    def _check_parameters(self, fit_params: dict[str, Any]) -> None:
+        known = [*inspect.signature(PairwiseRanker.fit).parameters, *self._fit_params]
+        for name in set(fit_params) - set(self._fit_params):
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {close[0]}?" if close else f"; it hands on {', '.join(self._fit_params)}"
+            raise TypeError(f"fit does not take {name}{hint}")
         if self.method not in METHODS:
             raise InputError(f"method is {self.method!r}; it must be one of {', '.join(map(repr, METHODS))}")
         for name in self._booster_names:

@@ -30,6 +30,7 @@ class CatBoostRanker(PairwiseRanker):
     CatBoost's; `loss_function` may be PairLogit or PairLogitPairwise. `booster_` is a plain CatBoost model.
     """
 
+    _fit_params = ("callbacks", "early_stopping_rounds", "logging_level", "metric_period", "use_best_model", "verbose")
     _takes_metrics = False
     _refused: ClassVar = {"eval_metric": "CatBoost validates by its own loss on debiased pairs"}
 

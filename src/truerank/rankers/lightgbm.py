@@ -36,6 +36,7 @@ class LambdaMARTRanker(PairwiseRanker):
     True
     """
 
+    _fit_params = ("callbacks", "categorical_feature", "feature_name")
     _refused: ClassVar = {
         "objective": _OWN_OBJECTIVE,
         "application": _OWN_OBJECTIVE,

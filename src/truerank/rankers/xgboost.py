@@ -31,6 +31,7 @@ class XGBRanker(PairwiseRanker):
     and `fit` takes XGBoost's `callbacks`. `booster_` is a plain XGBoost booster.
     """
 
+    _fit_params = ("callbacks",)
     _refused: ClassVar = {
         "objective": _OWN_OBJECTIVE,
         "obj": _OWN_OBJECTIVE,
