@@ -33,7 +33,7 @@ LAYERS = (
     {"log", "propensity"},
     {"examination", "losses", "metrics", "datasets"},
     {"ragged"},
-    {"types", "errors", "atomic"},
+    {"types", "errors", "atomic", "compiled"},
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 SIDEWAYS = {("losses", "examination"), ("metrics", "examination"), ("metrics", "losses"), ("__main__", "cli")}
@@ -54,7 +54,7 @@ FENCES = {
 
 
 def part_of(path):
-    """The package, or the module at the top; ragged_kernels belongs to ragged."""
+    """The package, or the module at the top; ragged_kernels belongs to ragged, compiled_kernels is `compiled`."""
     return path.parts[0].removesuffix(".py").removesuffix("_kernels")
 
 

@@ -103,6 +103,15 @@ def read_whole_numbers(values: Any, name: str, *, smallest: int, largest: int) -
     return np.ascontiguousarray(array, dtype=np.int32)
 
 
+def check_number(value: Any, name: str, smallest: float, *, above: bool = False, whole: bool = False) -> None:
+    """Refuse what is not a finite number from `smallest` (or above it), or not a whole one."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
+    if number and (value > smallest if above else value >= smallest) and (not whole or value == int(value)):
+        return
+    kind = "whole number" if whole else "number"
+    raise InputError(f"{name} is {value!r}; it must be a {kind} {'above' if above else 'from'} {smallest:g}")
+
+
 def as_flat_array(values: Any, name: str) -> npt.NDArray[Any]:
     """Read a list, array, or column of a frame as a one-dimensional NumPy array."""
     try:

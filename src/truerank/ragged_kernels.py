@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from truerank.compiled_kernels import compiled
 
 SHORT = 32
 """Up to this length comparing all pairs beats sorting."""
 
 
-@njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def first_repeat(values: Any, offsets: Any) -> Any:
     """The first row whose value stands earlier in the same list, or -1."""
     n_lists = len(offsets) - 1
@@ -24,7 +26,7 @@ def first_repeat(values: Any, offsets: Any) -> Any:
     return -1
 
 
-@njit(cache=True)
+@compiled()
 def rank_by_score(scores: Any, start: int, end: int, order: Any, spare: Any, rank_out: Any) -> None:
     """The ranks of rows `start` to `end`, from 0 for the highest score; equal scores keep their order.
 
@@ -46,7 +48,7 @@ def rank_by_score(scores: Any, start: int, end: int, order: Any, spare: Any, ran
         rank_out[i] = ahead
 
 
-@njit(cache=True)
+@compiled()
 def _sort_descending(scores: Any, order_out: Any, spare: Any) -> None:
     """A stable sort: runs of `SHORT` by insertion, then merged bottom up."""
     n = len(scores)
@@ -74,14 +76,34 @@ def _sort_descending(scores: Any, order_out: Any, spare: Any) -> None:
         width *= 2
 
 
-@njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def ranks_by_score(scores: Any, offsets: Any, order: Any, spare: Any, rank_out: Any) -> None:
     """The rank of each row in its list; see `rank_by_score`."""
     for q in prange(len(offsets) - 1):
         rank_by_score(scores, offsets[q], offsets[q + 1], order, spare, rank_out)
 
 
-@njit(cache=True)
+@compiled(parallel=True)
+def mean_by_rank(scores: Any, offsets: Any, summed: Any, order: Any, spare: Any, mean_out: Any) -> None:
+    """What each row gets if rank r earns summed[r + 1] − summed[r], rows of equal score sharing what their ranks earn.
+
+    The order of the rows plays no part.
+    """
+    for q in prange(len(offsets) - 1):
+        start, n = offsets[q], offsets[q + 1] - offsets[q]
+        end = start + n
+        _sort_descending(scores[start:end], order[start:end], spare[start:end])
+        first = 0
+        for rank in range(1, n + 1):
+            score = scores[start + order[start + first]]
+            if rank == n or scores[start + order[start + rank]] != score:
+                share = (summed[rank] - summed[first]) / (rank - first)
+                for tied in range(first, rank):
+                    mean_out[start + order[start + tied]] = share
+                first = rank
+
+
+@compiled()
 def _first_repeat_in(values: Any) -> Any:
     n = len(values)
     ascending = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -40,3 +40,48 @@ class Sessions:
     def sizes(self) -> IntArray:
         """How many items each session has."""
         return np.diff(self.offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedLists:
+    """Lists of items with judged relevance, one after another, each in the order in which it would be shown.
+
+    `X` has a row of features an item, `labels` its grade (0: irrelevant), `group` the size of each list and `query` the
+    id of each list.
+    """
+
+    X: Any
+    labels: Labels
+    group: IntArray
+    query: npt.NDArray[Any]
+
+    @property
+    def n_lists(self) -> int:
+        """How many lists there are."""
+        return len(self.group)
+
+    @property
+    def n_rows(self) -> int:
+        """How many items there are in all."""
+        return len(self.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class ClickSessions:
+    """A click log over judged lists: session after session, each row an item that was shown.
+
+    `item` is the row of the judged lists, `query` the number of the list (one a session), `positions` where the item
+    was shown, from 1, `clicks` what the user did. `swap` marks the randomised sessions of a swap experiment, if any.
+    """
+
+    clicks: Labels
+    positions: Labels
+    group: IntArray
+    query: IntArray
+    item: IntArray
+    swap: IntArray | None = None
+
+    @property
+    def n_sessions(self) -> int:
+        """How many sessions there are."""
+        return len(self.group)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 import warnings
 
@@ -113,8 +114,13 @@ def test_clipping_bounds_what_negative_weights_would_push_apart_without_end():
         )
         gaps.append(np.ptp(unbounded.predict(X[:2])))
     assert gaps[1] > 2 * gaps[0]
-    clipped = tr.LambdaMARTRanker("complete", n_estimators=100, **options).fit_pairs(X, pairs)
-    assert np.ptp(clipped.predict(X[:2])) == 0
+    with pytest.raises(InputError, match=r"every pair weighs 0 \(20 were clipped from below 0\)"):
+        tr.LambdaMARTRanker("complete", n_estimators=100, **options).fit_pairs(X, pairs)
+    mixed = dataclasses.replace(pairs, weight=[1.0] + [-1.0] * 19)
+    clipped = tr.LambdaMARTRanker("complete", n_estimators=100, **options).fit_pairs(X, mixed)
+    assert clipped.n_clipped_pairs_ == 19
+    first, second = clipped.predict(X[:2])
+    assert first > second
 
 
 def test_debiasing_undoes_what_position_did():

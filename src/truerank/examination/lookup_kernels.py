@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from truerank.compiled_kernels import compiled
 
 
-@njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def count_clicked_pairs(labels: Any, offsets: Any) -> Any:
     """C_q (C_q − 1) / 2 for each session."""
     n_sessions = len(offsets) - 1
@@ -22,7 +24,7 @@ def count_clicked_pairs(labels: Any, offsets: Any) -> Any:
     return counts
 
 
-@njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def clicked_pair_rows(labels: Any, offsets: Any, pair_offsets: Any) -> Any:
     """The rows i < j of every pair of clicks, session by session."""
     row_i_out = np.empty(pair_offsets[-1], dtype=np.int64)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numba import njit, prange
+from numba import prange
+
+from truerank.compiled_kernels import compiled
 
 RANKNET, HINGE, SQUARED_HINGE, SQUARE, RANKNET_WITH_TIES = range(5)
 
 
-@njit(cache=True, inline="always")
+@compiled(inline="always")
 def _ordered(code: int, d: float) -> Any:
     """Value, slope and curvature of ℓ10 in d = σ (s_i − s_j)."""
     if code == RANKNET or code == RANKNET_WITH_TIES:
@@ -28,7 +30,7 @@ def _ordered(code: int, d: float) -> Any:
     return short * short, -2.0 * short, 2.0
 
 
-@njit(cache=True, inline="always")
+@compiled(inline="always")
 def _tied(code: int, d: float) -> Any:
     """Value, slope and curvature of ℓ11 and ℓ00 in d."""
     if code != RANKNET_WITH_TIES:
@@ -37,7 +39,7 @@ def _tied(code: int, d: float) -> Any:
     return value + d / 2, slope + 0.5, curvature
 
 
-@njit(cache=True, inline="always")
+@compiled(inline="always")
 def _weighted(code: int, d: float, up: float, down: float, tie: float) -> Any:
     """up ℓ10(d) + down ℓ10(−d) + tie ℓ11(d), with slope and curvature in d."""
     value, slope, curvature = 0.0, 0.0, 0.0
@@ -53,7 +55,7 @@ def _weighted(code: int, d: float, up: float, down: float, tie: float) -> Any:
     return value, slope, curvature
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@compiled(parallel=True, error_model="numpy")
 def losses_and_derivatives(
     scores: Any,
     labels: Any,

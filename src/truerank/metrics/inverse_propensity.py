@@ -11,7 +11,6 @@ from truerank.examination.base import Examination, check_examination
 from truerank.examination.lookup import clicked_row_propensities
 from truerank.losses.gains import gain_table
 from truerank.metrics.ndcg import rank_discounts
-from truerank.metrics.ranks import rank_rows
 from truerank.ragged import read_scores, read_sessions
 from truerank.types import FloatArray, Sessions
 
@@ -35,7 +34,8 @@ class InversePropensityNdcg:
     Σ_q Σ_i w_i D_k(π_i) / Σ_q Σ_i w_i D_k(π*_i), w_i = gain_i / p_i: the DCG of the clicks, each weighted by its
     inverse propensity so that on average it is the DCG of the relevances (Joachims et al. 2017), divided by the most
     that any ranking could reach (so it is self-normalised, and at most 1). The divisor does not depend on the scores:
-    rankings compare as their expected DCG does.
+    rankings compare as their expected DCG does. Rows of equal score share the discounts of their ranks: the rows of a
+    log stand as they were shown, and ties that kept that order would be judged as the logged ranking.
     """
 
     def __init__(
@@ -54,19 +54,28 @@ class InversePropensityNdcg:
         self._clicked = np.flatnonzero(sessions.labels)
         weight = (gains[sessions.labels] / clicked_row_propensities(examination, sessions))[self._clicked]
         self._weight = weight
-        self._discounts = rank_discounts(int(sessions.sizes.max(initial=1)), at)
+        discounts = rank_discounts(int(sessions.sizes.max(initial=1)), at)
+        self._summed_discounts = np.concatenate([[0.0], np.cumsum(discounts)])
         self.sessions = sessions.n_sessions
         self.effective_sample_size = _effective_sample_size(weight, self._clicked, sessions)
         whole = np.zeros(sessions.n_rows)
         whole[self._clicked] = weight
-        self._best = float(weight @ self._discounts[rank_rows(whole, self._offsets)[self._clicked]])
+        self._best = self._dcg(whole)
 
     def __call__(self, scores: Any) -> float:
         """The metric of these scores, one a row; NaN if nothing was clicked."""
         checked = read_scores(scores, int(self._offsets[-1]))
         if self._best == 0:
             return float("nan")
-        return float(self._weight @ self._discounts[rank_rows(checked, self._offsets)[self._clicked]]) / self._best
+        return self._dcg(checked) / self._best
+
+    def _dcg(self, scores: FloatArray) -> float:
+        from truerank.ragged_kernels import mean_by_rank
+
+        order, spare = np.empty((2, len(scores)), dtype=np.int32)
+        discounts = np.empty(len(scores))
+        mean_by_rank(scores, self._offsets, self._summed_discounts, order, spare, discounts)
+        return float(self._weight @ discounts[self._clicked])
 
 
 def unbiased_ndcg(

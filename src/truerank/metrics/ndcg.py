@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from truerank.errors import InputError
 from truerank.losses.gains import gain_table
-from truerank.metrics.ranks import rank_rows
-from truerank.ragged import read_scores, read_sessions
+from truerank.metrics.ranking import Judged, Ranking, read_cutoff, read_judged
 from truerank.types import FloatArray
 
 
-def ndcg(scores: Any, labels: Any, group: Any, at: int = 10, gain: str = "exp2") -> FloatArray:
+def ndcg(scores: Any, labels: Any, group: Any, at: int | None = 10, gain: str = "exp2") -> FloatArray:
     """NDCG@k of each list, k = `at`: Σ_i gain_i D_k(π_i) over its largest value, D_k(π) = 1 / log2(1 + π) for π ≤ k.
 
     Equal scores keep the order of the rows. A list without a relevant item has no NDCG: NaN.
@@ -22,28 +20,28 @@ def ndcg(scores: Any, labels: Any, group: Any, at: int = 10, gain: str = "exp2")
         scores: one number a row, the higher the better.
         labels: one number a row, 0 for irrelevant.
         group: the size of each list.
-        at: how many ranks count.
+        at: how many ranks count; None for all.
         gain: `exp2`, 2^label − 1, or `linear`, the label itself.
 
     >>> ndcg([0.1, 0.9, 0.3, 0.2], [1, 0, 0, 0], [2, 2]).round(4).tolist()
     [0.6309, nan]
     """
-    sessions = read_sessions(labels, None, group, needs_positions=False)
-    checked = read_scores(scores, sessions.n_rows)
-    if sessions.n_sessions == 0:
-        return np.empty(0)
-    gains = gain_table(int(sessions.labels.max(initial=1)), gain)[sessions.labels]
-    discounts = rank_discounts(int(sessions.sizes.max()), at)
-    starts = sessions.offsets[:-1]
-    reached = np.add.reduceat(gains * discounts[rank_rows(checked, sessions.offsets)], starts)
-    best = np.add.reduceat(gains * discounts[rank_rows(gains, sessions.offsets)], starts)
-    value: FloatArray = np.divide(reached, best, out=np.full(len(best), np.nan), where=best > 0)
-    return value
+    return ndcg_of(read_judged(labels, group).ranked_by(scores), at, gain)
 
 
-def rank_discounts(longest: int, at: int) -> FloatArray:
+def ndcg_of(ranking: Ranking, at: int | None, gain: str) -> FloatArray:
+    """NDCG@k of lists already ranked; the ideal ranking is summed in the same order, so that it gets 1 exactly."""
+    judged = ranking.judged
+    gains = gain_table(judged.highest, gain)
+    discounts = rank_discounts(judged.longest, at)[judged.ranks - 1]
+    return judged.share(_dcg(ranking, judged, gains, discounts), _dcg(judged.ideal, judged, gains, discounts))
+
+
+def rank_discounts(longest: int, at: int | None) -> FloatArray:
     """1 / log2(1 + π) for ranks π = 1 … `longest`, 0 beyond `at`."""
-    if at != int(at) or at < 1:
-        raise InputError(f"at is {at}; it must be a whole number of ranks, at least 1")
     ranks = np.arange(1, longest + 1)
-    return np.where(ranks <= at, 1 / np.log2(1.0 + ranks), 0.0)
+    return np.where(ranks <= read_cutoff(at, longest), 1 / np.log2(1.0 + ranks), 0.0)
+
+
+def _dcg(ranking: Ranking, judged: Judged, gains: FloatArray, discounts: FloatArray) -> Any:
+    return judged.total(gains[ranking.labels] * discounts)

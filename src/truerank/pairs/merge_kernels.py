@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from truerank.compiled_kernels import compiled
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _SHORT = 32
 
 
-@njit(cache=True)
+@compiled()
 def _sorted_places(codes: Any, codes_out: Any, places_out: Any) -> None:
     """Sort a session's items by code, keeping where each stood."""
     n = len(codes)
@@ -33,7 +35,7 @@ def _sorted_places(codes: Any, codes_out: Any, places_out: Any) -> None:
         places_out[slot] = k
 
 
-@njit(cache=True)
+@compiled()
 def _hash(codes: Any) -> Any:
     value = np.uint64(len(codes))
     for k in range(len(codes)):
@@ -42,7 +44,7 @@ def _hash(codes: Any) -> Any:
     return value
 
 
-@njit(cache=True)
+@compiled()
 def _equal(a: Any, b: Any) -> bool:
     if len(a) != len(b):
         return False
@@ -52,7 +54,7 @@ def _equal(a: Any, b: Any) -> bool:
     return True
 
 
-@njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def match_exact(
     query_offsets: Any,
     query_sessions: Any,
@@ -106,7 +108,7 @@ def match_exact(
     return -1
 
 
-@njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def match_query(
     query_offsets: Any,
     query_sessions: Any,
@@ -157,7 +159,7 @@ def match_query(
     return -1
 
 
-@njit(cache=True)
+@compiled()
 def _slot(keys: Any, key: Any, shift: Any) -> Any:
     """Where `key` is in an open-addressing table, or the empty slot where it belongs."""
     slot = np.int64((key * _MULTIPLIER) >> shift)
@@ -166,7 +168,7 @@ def _slot(keys: Any, key: Any, shift: Any) -> Any:
     return slot
 
 
-@njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def sum_pairs(
     source_offsets: Any,
     sources: Any,
@@ -226,7 +228,7 @@ def sum_pairs(
     return counts
 
 
-@njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def unpack_pairs(
     capacity_offsets: Any,
     keys: Any,

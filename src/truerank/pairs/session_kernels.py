@@ -6,12 +6,14 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from truerank.compiled_kernels import compiled
 
 NONE, ROBUST, COMPLETE = range(3)
 
 
-@njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def count_pairs(labels: Any, offsets: Any, method: int) -> Any:
     """How many pairs each session gives."""
     n_sessions = len(offsets) - 1
@@ -28,7 +30,7 @@ def count_pairs(labels: Any, offsets: Any, method: int) -> Any:
     return counts
 
 
-@njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def max_dcg(labels: Any, offsets: Any, gains: Any) -> Any:
     """The DCG of the best order of each session's labels, all of them: Σ_k gain of the k-th best / log2(1 + k)."""
     n_sessions = len(offsets) - 1
@@ -56,7 +58,7 @@ def max_dcg(labels: Any, offsets: Any, gains: Any) -> Any:
     return best_out
 
 
-@njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def fill_pairs(
     labels: Any,
     offsets: Any,
@@ -116,7 +118,7 @@ def fill_pairs(
                 k += 1
 
 
-@njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def take_positions(positions: Any, offsets: Any, pair_offsets: Any, places: Any, positions_out: Any) -> None:
     """The position at which each pair's item was shown."""
     for q in prange(len(offsets) - 1):
@@ -124,7 +126,7 @@ def take_positions(positions: Any, offsets: Any, pair_offsets: Any, places: Any,
             positions_out[k] = positions[offsets[q] + places[k]]
 
 
-@njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def first_impossible_pair(group: Any, offsets: Any, i: Any, j: Any) -> Any:
     """The first pair that names the same item twice or one past the end of its list, or -1."""
     n_lists = len(group)

@@ -18,11 +18,11 @@ from truerank.examination.base import Examination
 from truerank.metrics.ndcg import ndcg
 from truerank.pairs import PairSummary, PairWeights
 from truerank.pairs.methods import METHODS, pair_weights_and_rows
-from truerank.rankers.features import check_same_features, n_rows, take_rows
-from truerank.rankers.objective import LambdaObjective
+from truerank.rankers.features import check_same_features, column_names, table_shape, take_rows
+from truerank.rankers.objective import LambdaObjective, check_list_lengths
 from truerank.rankers.ratios import PositionRatios, RatioObjective
 from truerank.rankers.shown import read_shown
-from truerank.rankers.validation import ValidationSet, split_metrics, validation_set, warn_if_biased
+from truerank.rankers.validation import ValidationMetrics, ValidationSet, split_metrics, validation_sets, warn_if_biased
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,9 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
             clicks: 0, 1 for a click, or higher grades.
             group: the size of each session, in order.
             position: where each row was shown, from 1; the order of the rows if not given.
-            query: one id a session (or a row). With `item`, sessions over the same items are added up, which
-                trains the same model in a fraction of the time.
+            query: one id a session (or a row). With `item`, sessions over the same items are added up: the gradient
+                stays what it was, on a fraction of the rows. (What counts rows, as a leaf's minimum, now counts items;
+                and `complete` clips what is negative in the sum.)
             item: one id a row.
             qid: a session id a row, in any order, instead of `group`.
             eval_set: pairs (X, labels) to validate on.
@@ -150,7 +151,7 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
             init_model: a model to go on from.
             booster_fit_params: what else the booster's training takes.
         """
-        self._check_parameters(booster_fit_params)
+        self._check_parameters(booster_fit_params, has_validation=eval_set is not None)
         shown = read_shown(
             X,
             clicks,
@@ -182,8 +183,11 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
             pairs = pairs.select_lists(with_pairs)
         own, boosters = self._metrics(eval_metric, eval_labels)
         if eval_set is not None and self._stops_early(booster_fit_params):
-            warn_if_biased(boosters, self.method, eval_labels)
-        validation = self._validation_sets(eval_set, eval_group, eval_qid, eval_position, eval_names, own)
+            warn_if_biased(boosters, self.method, eval_labels, self.examination)
+        debias = ValidationMetrics(tuple(own), self.examination, self.sigma, self.gain)
+        validation = validation_sets(eval_set, eval_group, eval_qid, eval_position, eval_names, debias)
+        for valid in validation:
+            _refuse_other_columns(valid, shown.X)
         return self._fit(
             Task(
                 take_rows(shown.X, source),
@@ -199,11 +203,13 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
 
     def fit_pairs(self, X: Any, pairs: PairWeights, *, init_model: Any = None, **booster_fit_params: Any) -> Self:
         """Train on weighted pairs; X has one row for each row of their lists, in order."""
-        self._check_parameters(booster_fit_params)
-        if n_rows(X) != pairs.n_rows:
+        self._check_parameters(booster_fit_params, has_validation=False)
+        if not isinstance(pairs, PairWeights):
+            raise InputError(f"pairs is a {type(pairs).__name__}; it must be what truerank.pair_weights gives")
+        if table_shape(X)[0] != pairs.n_rows:
             raise InputError(
-                f"X has {n_rows(X)} rows and the lists of the pairs have {pairs.n_rows}; they must match row by row. "
-                "Hint: X[pairs.source_row] picks the rows of merged sessions"
+                f"X has {table_shape(X)[0]} rows and the lists of the pairs have {pairs.n_rows}; they must match row by "
+                "row. Hint: X[pairs.source_row] picks the rows of merged sessions"
             )
         _refuse_without_pairs(pairs, "labels")
         labels = np.zeros(pairs.n_rows)
@@ -230,18 +236,32 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
         """Whether a validation metric will stop training."""
 
     def _fit(self, task: Task, booster_fit_params: dict[str, Any]) -> Self:
-        self.n_clipped_pairs_ = 0
+        check_list_lengths(task.pairs)
+        clipped = 0
         if self.clip_negative:
-            pairs, self.n_clipped_pairs_ = task.pairs.clip_negative()
+            pairs, clipped = task.pairs.clip_negative()
             task = replace(task, pairs=pairs)
+        if not task.pairs.weight.any():
+            raise InputError(
+                f"every pair weighs 0 ({clipped} were clipped from below 0), so there is nothing to learn. "
+                "Hint: method='robust', or more sessions a query summed with query= and item="
+            )
+        self._train(task, booster_fit_params)
+        self.n_clipped_pairs_ = clipped
         self.pair_summary_: PairSummary = task.pairs.summary()
-        self.n_features_in_ = _n_columns(task.X)
+        self.n_features_in_ = table_shape(task.X)[1]
         self.effective_sample_sizes_ = {
             v.name: v.effective_sample_size for v in task.validation if v.effective_sample_size is not None
         }
-        self.position_ratios_: PositionRatios | None = None
-        self._train(task, booster_fit_params)
+        self._keep_names(task.X)
         return self
+
+    def _keep_names(self, X: Any) -> None:
+        names = column_names(X)
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _objective(self, pairs: PairWeights, threads: int | None) -> LambdaObjective:
         return LambdaObjective(
@@ -260,11 +280,13 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
             if self.method == "ratio":
                 raise InputError("method='ratio' needs pairs made with method='ratio'; these have no positions")
             return None
+        if self.method != "ratio":
+            raise InputError(f"these pairs are made for method='ratio', and the ranker has method={self.method!r}")
         last = int(max(pairs.position_i.max(initial=1), pairs.position_j.max(initial=1)))
         theta = None if self.examination is None else self.examination.marginal(np.arange(1, last + 1))
         return RatioObjective(objective, self.ratio_regularization, theta, start)
 
-    def _check_parameters(self, fit_params: dict[str, Any]) -> None:
+    def _check_parameters(self, fit_params: dict[str, Any], has_validation: bool) -> None:
         known = [*inspect.signature(PairwiseRanker.fit).parameters, *self._fit_params]
         for name in set(fit_params) - set(self._fit_params):
             close = difflib.get_close_matches(name, known, n=1)
@@ -273,8 +295,10 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
         if self.method not in METHODS:
             raise InputError(f"method is {self.method!r}; it must be one of {', '.join(map(repr, METHODS))}")
         for name in self._booster_names:
-            if name in self._refused:
+            if name in self._refused and getattr(self, name) is not None:
                 raise InputError(f"{name}={getattr(self, name)!r} cannot be set: {self._refused[name]}")
+        if self._stops_early(fit_params) and not has_validation:
+            raise InputError("early stopping needs eval_set= of fit, to see when to stop")
 
     def _metrics(self, eval_metric: Any, eval_labels: str) -> tuple[list[str], list[str]]:
         if self._takes_metrics:
@@ -283,26 +307,13 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
             raise InputError(f"eval_metric={eval_metric!r} cannot be used: {self._refused['eval_metric']}")
         return [], []
 
-    def _validation_sets(
-        self, eval_set: Any, eval_group: Any, eval_qid: Any, eval_position: Any, eval_names: Any, metrics: list[str]
-    ) -> tuple[ValidationSet, ...]:
-        if eval_set is None:
-            return ()
-        sets = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
-        columns = {"eval_group": eval_group, "eval_qid": eval_qid, "eval_position": eval_position}
-        given = {name: _one_each(value, name, len(sets)) for name, value in columns.items()}
-        names = [f"valid_{k}" for k in range(len(sets))] if eval_names is None else list(eval_names)
-        built = []
-        for k, name in enumerate(_one_each(names, "eval_names", len(sets))):
-            X, labels = sets[k]
-            shown = read_shown(
-                X, labels, given["eval_group"][k], qid=given["eval_qid"][k], position=given["eval_position"][k]
-            )
-            built.append(validation_set(name, shown, metrics, self.examination, self.sigma))
-        return tuple(built)
-
     def _set_booster_params(self, params: dict[str, Any]) -> None:
         for name, value in params.items():
+            if hasattr(type(self), name):
+                raise TypeError(f"{name} is not a parameter of {type(self).__name__}")
+            close = difflib.get_close_matches(name, self._own_names(), n=1, cutoff=0.85)
+            if close:
+                raise TypeError(f"{type(self).__name__} does not take {name}; did you mean {close[0]}?")
             setattr(self, name, value)
         self._booster_names = tuple(dict.fromkeys((*self._booster_names, *params)))
 
@@ -312,7 +323,7 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
         return [p.name for p in parameters if p.name != "self" and p.kind is not p.VAR_KEYWORD]
 
     def _check_fitted(self) -> None:
-        check_is_fitted(self, "n_features_in_")
+        check_is_fitted(self, "booster_")
 
 
 def _refuse_without_pairs(pairs: PairWeights, name: str) -> None:
@@ -324,15 +335,15 @@ def _refuse_without_pairs(pairs: PairWeights, name: str) -> None:
         )
 
 
-def _one_each(values: Any, name: str, n: int) -> list[Any]:
-    if values is None:
-        return [None] * n
-    given = list(values)
-    if len(given) != n:
-        raise InputError(f"{name} has {len(given)} entries and eval_set {n}; it needs one for each")
-    return given
-
-
-def _n_columns(X: Any) -> int:
-    shape = getattr(X, "shape", None)
-    return int(shape[1]) if shape is not None else int(np.shape(X)[1])
+def _refuse_other_columns(valid: ValidationSet, X: Any) -> None:
+    """Validation features must be the training features, in the same order."""
+    theirs, ours = table_shape(valid.shown.X, f"eval_set {valid.name!r}")[1], table_shape(X)[1]
+    if theirs != ours:
+        raise InputError(f"eval_set {valid.name!r} has {theirs} columns and X has {ours}; they must be the same")
+    names, wanted = column_names(valid.shown.X), column_names(X)
+    if names is not None and wanted is not None and names != wanted:
+        k = next(k for k, (a, b) in enumerate(zip(names, wanted, strict=True)) if a != b)
+        raise InputError(
+            f"column {k} of eval_set {valid.name!r} is {names[k]!r} and of X {wanted[k]!r}; the columns must stand in "
+            "the same order"
+        )

@@ -19,6 +19,7 @@ except ImportError:
     raise MissingExtraError("catboost", "catboost") from None
 
 _OF_POOL = ("cat_features", "text_features", "embedding_features", "feature_names")
+_TALK = {"verbose", "silent", "logging_level", "verbose_eval", "metric_period"}
 _PAIR_LOSSES = ("PairLogit", "PairLogitPairwise")
 
 
@@ -52,11 +53,13 @@ class CatBoostRanker(PairwiseRanker):
         return np.asarray(self.booster_.get_feature_importance(type="PredictionValuesChange"))
 
     def _stops_early(self, booster_fit_params: dict[str, Any]) -> bool:
-        return False  # by its own loss on debiased pairs, which has nothing to warn about
+        rounds = (*booster_fit_params.items(), *self.booster_params.items())
+        return any(name in ("early_stopping_rounds", "od_wait") and value for name, value in rounds)
 
     def _train(self, task: Task, booster_fit_params: dict[str, Any]) -> None:
         params = {n: v for n, v in self.booster_params.items() if v is not None and n not in _OF_POOL}
-        params = {"loss_function": "PairLogit", "allow_writing_files": False, "verbose": False, **params}
+        quiet = {} if params.keys() & _TALK else {"verbose": False}
+        params = {"loss_function": "PairLogit", "allow_writing_files": False, **quiet, **params}
         loss = str(params["loss_function"]).partition(":")[0]
         if loss not in _PAIR_LOSSES:
             raise InputError(f"loss_function is {loss!r}; weighted pairs need one of {', '.join(_PAIR_LOSSES)}")
@@ -72,6 +75,7 @@ class CatBoostRanker(PairwiseRanker):
             **booster_fit_params,
         )
         self.booster_ = model
+        self.position_ratios_ = None
         self.best_iteration_ = model.get_best_iteration()
         self.best_score_ = model.get_best_score()
         self.evals_result_ = model.get_evals_result()

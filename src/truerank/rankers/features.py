@@ -12,15 +12,28 @@ from truerank.types import IntArray
 _ROWS_TO_COMPARE = 2_000
 
 
-def n_rows(X: Any) -> int:
-    """How many rows a feature table has."""
+def table_shape(X: Any, name: str = "X") -> tuple[int, int]:
+    """Rows and columns of a feature table."""
     shape = getattr(X, "shape", None)
-    return int(shape[0]) if shape is not None else len(X)
+    if shape is None:
+        try:
+            shape = np.shape(X)
+        except ValueError as error:
+            raise InputError(f"{name} needs rows of equal length: {error}") from None
+    if len(shape) != 2:
+        raise InputError(f"{name} has shape {tuple(shape)}; it needs one row of features for each item that was shown")
+    return int(shape[0]), int(shape[1])
+
+
+def column_names(X: Any) -> list[str] | None:
+    """The names of the columns, if the table has names."""
+    names = getattr(X, "column_names", None) or getattr(X, "columns", None)
+    return None if names is None else [str(name) for name in names]
 
 
 def take_rows(X: Any, rows: IntArray) -> Any:
     """The given rows, in that order: NumPy, SciPy sparse, pandas, Polars, Arrow, or a list of lists."""
-    if len(rows) == n_rows(X) and np.array_equal(rows, np.arange(len(rows))):
+    if len(rows) == table_shape(X)[0] and np.array_equal(rows, np.arange(len(rows))):
         return X
     if hasattr(X, "iloc"):
         return X.iloc[rows]
@@ -58,13 +71,9 @@ def _rows_equal(a: Any, b: Any) -> Any:
         a, b = a.reset_index(drop=True), b.reset_index(drop=True)
         return np.asarray(((a == b) | (a.isna() & b.isna())).all(axis=1))
     if hasattr(a, "to_pandas") and not isinstance(a, np.ndarray):
-        columns = [(a[name].to_numpy(), b[name].to_numpy()) for name in _names(a)]
+        columns = [(a[name].to_numpy(), b[name].to_numpy()) for name in column_names(a) or ()]
         return np.all([_equal(x, y) for x, y in columns], axis=0)
     return _equal(np.asarray(a), np.asarray(b)).all(axis=1)
-
-
-def _names(frame: Any) -> list[str]:
-    return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
 
 
 def _equal(a: Any, b: Any) -> Any:

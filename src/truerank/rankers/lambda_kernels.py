@@ -6,15 +6,16 @@ import math
 from typing import Any
 
 import numba
-from numba import njit, prange
+from numba import prange
 
+from truerank.compiled_kernels import compiled
 from truerank.ragged_kernels import rank_by_score
 
 _FLAT = 300.0
 """Score gaps (times σ) up to this have exponentials far from overflow; beyond it a pair is settled to any precision."""
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@compiled(parallel=True, error_model="numpy")
 def lambdas_and_hessians(
     scores: Any,
     row_offsets: Any,
@@ -83,7 +84,7 @@ def lambdas_and_hessians(
                 hessian_out[row] *= factor
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@compiled(parallel=True, error_model="numpy")
 def position_losses(
     scores: Any,
     row_offsets: Any,

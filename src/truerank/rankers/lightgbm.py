@@ -10,13 +10,16 @@ from typing import Any, ClassVar
 import lightgbm
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from truerank.atomic import replace_whole
+from truerank.errors import InputError
 from truerank.rankers.base import PairwiseRanker, Task
 from truerank.rankers.ratios import PositionRatios
 from truerank.rankers.validation import ValidationSet
 
 _EARLY_STOPPING = ("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change")
+_THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
 _RATIOS_LINE = "truerank_position_ratios:"
 _OWN_OBJECTIVE = "truerank's objective is what removes the position bias; choose it with method="
 
@@ -39,13 +42,12 @@ class LambdaMARTRanker(PairwiseRanker):
     _fit_params = ("callbacks", "categorical_feature", "feature_name")
     _refused: ClassVar = {
         "objective": _OWN_OBJECTIVE,
-        "application": _OWN_OBJECTIVE,
-        "loss": _OWN_OBJECTIVE,
+        **dict.fromkeys(("objective_type", "application", "app", "loss"), _OWN_OBJECTIVE),
         "sigmoid": "use sigma=",
         "lambdarank_truncation_level": "use truncation=",
         "lambdarank_norm": "use list_norm= and distance_norm=",
         "label_gain": "use gain=",
-        "metric": "use eval_metric= of fit",
+        **dict.fromkeys(("metric", "metrics", "metric_types"), "use eval_metric= of fit"),
     }
 
     def predict(self, X: Any, **kwargs: Any) -> npt.NDArray[np.float64]:
@@ -91,9 +93,10 @@ class LambdaMARTRanker(PairwiseRanker):
         params.pop("importance_type", None)
         params.setdefault("verbosity", params.pop("verbose", -1))
         params |= _metric_params(task.booster_metrics)
-        threads = next((params[name] for name in ("n_jobs", "num_threads", "nthread") if name in params), None)
+        threads = next((params[name] for name in _THREADS if name in params), None)
 
         objective = self._objective(task.pairs, threads)
+        start = _plain_model(task.init_model)
         ratios = self._ratio_objective(objective, _ratios_of(task.init_model))
         function = ratios or objective
         params["objective"] = lambda scores, _: function(scores)
@@ -103,24 +106,23 @@ class LambdaMARTRanker(PairwiseRanker):
             train.create_valid(v.shown.X, label=np.asarray(v.shown.labels), group=np.asarray(v.shown.group))
             for v in task.validation
         ]
-        self.evals_result_: dict[str, dict[str, list[float]]] = {}
+        results: dict[str, dict[str, list[float]]] = {}
         if valid:
-            callbacks.append(lightgbm.record_evaluation(self.evals_result_))
-        self.booster_ = lightgbm.train(
+            callbacks += [lightgbm.record_evaluation(results), _RefuseUnknownMetrics(task.booster_metrics)]
+        booster = lightgbm.train(
             params,
             train,
             valid_sets=valid or None,
             valid_names=[v.name for v in task.validation] or None,
             feval=_evaluation(valid, task.validation),
-            init_model=_plain_model(task.init_model),
+            init_model=start,
             callbacks=callbacks,
         )
-        self.best_iteration_ = self.booster_.best_iteration
-        self.best_score_ = self.booster_.best_score
-        self.position_ratios_ = ratios.ratios if ratios else None
-        names = getattr(task.X, "columns", None)
-        if names is not None and all(isinstance(name, str) for name in names):
-            self.feature_names_in_ = np.asarray(list(names), dtype=object)
+        self.booster_, self.evals_result_ = booster, results
+        self.best_iteration_ = booster.best_iteration
+        self.best_score_ = booster.best_score
+        new_trees = booster.num_trees() - _n_trees(start)
+        self.position_ratios_ = ratios.ratios.first(new_trees) if ratios else None
 
 
 def _evaluation(datasets: list[Any], validation: tuple[ValidationSet, ...]) -> Any:
@@ -143,10 +145,42 @@ def _metric_params(names: tuple[str, ...]) -> dict[str, Any]:
     return {"metric": list(dict.fromkeys(metrics)) or "none"} | ({"eval_at": cuts} if cuts else {})
 
 
+class _RefuseUnknownMetrics:
+    """A callback that speaks up where LightGBM would go on without a metric it does not know."""
+
+    order = 5
+    before_iteration = False
+
+    def __init__(self, wanted: tuple[str, ...]) -> None:
+        self._wanted = wanted
+
+    def __call__(self, env: Any) -> None:
+        if env.iteration > env.begin_iteration or not self._wanted:
+            return
+        seen = {str(name) for _, name, *_ in env.evaluation_result_list or () if not str(name).startswith("unbiased_")}
+        if len(seen) < len({name.partition("@")[0] for name in self._wanted}):
+            raise InputError(
+                f"LightGBM gave {sorted(seen)} for eval_metric {list(self._wanted)}; it does not know all of them"
+            )
+
+
 def _plain_model(model: Any) -> Any:
-    """What LightGBM can go on from: a booster or a file."""
-    booster = getattr(model, "booster_", model)
-    return str(booster) if isinstance(booster, os.PathLike) else booster
+    """What LightGBM can go on from: a booster, or the path of its file."""
+    if model is None or isinstance(model, lightgbm.Booster):
+        return model
+    if isinstance(model, str | os.PathLike):
+        return str(model)
+    if isinstance(model, LambdaMARTRanker | lightgbm.LGBMModel):
+        check_is_fitted(model)
+        return model.booster_
+    raise InputError(f"init_model is a {type(model).__name__}; LightGBM goes on from its boosters, rankers and files")
+
+
+def _n_trees(start: Any) -> int:
+    if start is None:
+        return 0
+    booster = start if isinstance(start, lightgbm.Booster) else lightgbm.Booster(model_file=start)
+    return int(booster.num_trees())
 
 
 def _ratios_of(model: Any) -> PositionRatios | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from truerank.errors import InputError
 from truerank.pairs.pair_weights import PairWeights
-from truerank.ragged import read_scores
+from truerank.ragged import check_number, read_scores
 from truerank.types import FloatArray
 
 LONGEST_LIST = 10_000
@@ -43,16 +43,10 @@ class LambdaObjective:
         distance_norm: bool = False,
         threads: int | None = None,
     ) -> None:
-        if not (np.isfinite(sigma) and sigma > 0):
-            raise InputError(f"sigma is {sigma}; it must be a number above 0")
-        if truncation != int(truncation) or truncation < 1:
-            raise InputError(f"truncation is {truncation}; it must be a whole number of ranks, at least 1")
+        check_number(sigma, "sigma", 0, above=True)
+        check_number(truncation, "truncation", 1, whole=True)
+        check_list_lengths(pairs)
         longest = int(pairs.group.max(initial=1))
-        if longest > LONGEST_LIST:
-            raise InputError(
-                f"a list has {longest} items; rankers take at most {LONGEST_LIST}. Hint: cut the lists, or make "
-                "pairs with merge='exact'"
-            )
         self.pairs = pairs
         self.sigma = float(sigma)
         self.truncation = int(truncation)
@@ -115,6 +109,16 @@ def lambda_gradient(
     ([-0.1845, 0.1845], [0.0923, 0.0923])
     """
     return LambdaObjective(pairs, sigma, truncation)(scores)
+
+
+def check_list_lengths(pairs: PairWeights) -> None:
+    """Refuse lists that are longer than rankers take."""
+    longest = int(pairs.group.max(initial=1))
+    if longest > LONGEST_LIST:
+        raise InputError(
+            f"a list has {longest} items; rankers take at most {LONGEST_LIST}. Hint: cut long sessions; lists that "
+            "grew by merge='query' are shorter with merge='exact'"
+        )
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank.errors import InputError
+from truerank.ragged import check_number
 from truerank.rankers.objective import LambdaObjective, thread_limit
 from truerank.types import FloatArray, IntArray
 
@@ -25,6 +26,10 @@ class PositionRatios:
 
     examined: FloatArray
     unclicked: FloatArray
+
+    def first(self, iterations: int) -> PositionRatios:
+        """The curves up to an iteration, as when later trees are dropped."""
+        return PositionRatios(self.examined[: iterations + 1], self.unclicked[: iterations + 1])
 
     def to_dict(self) -> dict[str, Any]:
         """The curves as lists, for JSON."""
@@ -56,8 +61,7 @@ class RatioObjective:
         fixed: npt.ArrayLike | None = None,
         start: PositionRatios | None = None,
     ) -> None:
-        if not (np.isfinite(regularization) and regularization >= 0):
-            raise InputError(f"ratio_regularization is {regularization}; it must be 0 or more")
+        check_number(regularization, "ratio_regularization", 0)
         pairs = objective.pairs
         if pairs.position_i is None or pairs.position_j is None:
             raise InputError("these pairs have no positions. Hint: make them with method='ratio'")

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from truerank.errors import DefaultPositionWarning, InputError
-from truerank.ragged import as_flat_array, list_order
-from truerank.rankers.features import n_rows, take_rows
+from truerank.pairs.ids import read_ids
+from truerank.ragged import as_flat_array, list_order, read_group
+from truerank.rankers.features import table_shape, take_rows
 from truerank.types import IntArray
 
 
@@ -39,7 +40,7 @@ def read_shown(
 ) -> Shown:
     """Bring rows into session order, from `group` sizes (already in order) or a `qid` a row (in any order)."""
     label_array = as_flat_array(labels, "clicks")
-    rows = n_rows(X)
+    rows, _ = table_shape(X)
     if rows != len(label_array):
         raise InputError(f"X has {rows} rows and clicks has {len(label_array)}; both need one a row")
     if (group is None) == (qid is None):
@@ -51,13 +52,17 @@ def read_shown(
     arrays = {name: None if v is None else _per_row(v, name, rows) for name, v in columns.items()}
     query_array = None if query is None else as_flat_array(query, "query")
     if qid is not None:
-        order, sizes = _order_by_id(_per_row(qid, "qid", rows))
+        order, sizes = _order_by_id(read_ids(_per_row(qid, "qid", rows), "qid"), arrays["position"])
+        if query_array is not None and len(query_array) != rows:
+            raise InputError(
+                f"query has {len(query_array)} ids and X has {rows} rows; with qid=, which may stand in any order, "
+                "query needs one a row too"
+            )
         X, label_array = take_rows(X, order), label_array[order]
         arrays = {name: None if a is None else a[order] for name, a in arrays.items()}
-        if query_array is not None and len(query_array) == rows:
-            query_array = query_array[order]
+        query_array = None if query_array is None else query_array[order]
     else:
-        sizes = as_flat_array(group, "group")
+        sizes = np.diff(read_group(group, rows))
     if query_array is not None:
         query_array = _per_session(query_array, sizes, rows)
     if arrays["position"] is None:
@@ -79,13 +84,14 @@ def _per_row(values: Any, name: str, rows: int) -> Any:
     return array
 
 
-def _order_by_id(ids: Any) -> tuple[IntArray, IntArray]:
-    """Rows grouped by id, ids in the order they first appear, rows of an id in theirs; and the sizes."""
+def _order_by_id(ids: Any, position: Any) -> tuple[IntArray, IntArray]:
+    """Rows grouped by id, ids in the order they first appear, rows of an id by position or in theirs; and the sizes."""
     _, first, codes = np.unique(ids, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first, kind="stable")] = np.arange(len(first))
     sessions = rank[codes]
-    return np.argsort(sessions, kind="stable"), np.bincount(sessions)
+    keys = (sessions,) if position is None else (position, sessions)
+    return np.lexsort(keys), np.bincount(sessions)
 
 
 def _per_session(query: Any, sizes: Any, rows: int) -> Any:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
-from truerank.errors import MissingExtraError
+from truerank.errors import InputError, MissingExtraError
 from truerank.rankers.base import PairwiseRanker, Task
 from truerank.rankers.ratios import PositionRatios
 from truerank.rankers.validation import ValidationSet
@@ -64,15 +66,15 @@ class XGBRanker(PairwiseRanker):
 
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
-        """The share of each feature in the total gain, in the order of the columns."""
+        """The share of each feature in what `importance_type` names (`gain`, `weight`, `cover`, …), by column."""
         self._check_fitted()
-        gain = self.booster_.get_score(importance_type="gain")
+        gain = self.booster_.get_score(importance_type=self.booster_params.get("importance_type") or "gain")
         names = self.booster_.feature_names or [f"f{k}" for k in range(self.n_features_in_)]
         values = np.array([gain.get(name, 0.0) for name in names])
         return values / values.sum() if values.any() else values
 
     def _stops_early(self, booster_fit_params: dict[str, Any]) -> bool:
-        callbacks = booster_fit_params.get("callbacks") or ()
+        callbacks = [*(self.booster_params.get("callbacks") or ()), *(booster_fit_params.get("callbacks") or ())]
         by_callback = any(isinstance(callback, xgboost.callback.EarlyStopping) for callback in callbacks)
         return by_callback or bool(self.booster_params.get("early_stopping_rounds"))
 
@@ -80,6 +82,8 @@ class XGBRanker(PairwiseRanker):
         params = {
             name: value for name, value in self.booster_params.items() if value is not None and name not in _OF_DMATRIX
         }
+        params.pop("importance_type", None)
+        callbacks = [*(params.pop("callbacks", None) or ()), *(booster_fit_params.get("callbacks") or ())]
         rounds = params.pop("n_estimators", params.pop("num_boost_round", 100))
         stop = params.pop("early_stopping_rounds", None)
         params = {"verbosity": 1, "base_score": 0.0, **params, "disable_default_eval_metric": True}
@@ -87,7 +91,8 @@ class XGBRanker(PairwiseRanker):
             params["eval_metric"] = list(task.booster_metrics)
 
         objective = self._objective(task.pairs, params.get("n_jobs", params.get("nthread")))
-        ratios = self._ratio_objective(objective, _ratios_of(task.init_model))
+        start = _start_from(task.init_model)
+        ratios = self._ratio_objective(objective, _ratios_of(start))
         function = ratios or objective
 
         train = self._matrix(task.X, label=task.labels, group=task.pairs.group)
@@ -96,27 +101,30 @@ class XGBRanker(PairwiseRanker):
             for v in task.validation
         ]
         metric = _evaluation(valid, task.validation)
-        self.evals_result_: dict[str, dict[str, list[float]]] = {}
-        self.booster_ = xgboost.train(
+        results: dict[str, dict[str, list[float]]] = {}
+        booster = xgboost.train(
             params,
             train,
             num_boost_round=rounds,
             obj=lambda scores, _: function(scores),
             evals=[(matrix, v.name) for matrix, v in zip(valid, task.validation, strict=True)],
             custom_metric=metric,
-            maximize=_last_is_better_high(task.validation) if metric else None,
+            maximize=task.validation[-1].metrics[-1].higher_is_better if metric else None,
             early_stopping_rounds=stop,
-            evals_result=self.evals_result_,
-            xgb_model=_plain_model(task.init_model),
+            evals_result=results,
+            xgb_model=start,
             verbose_eval=False,
-            **booster_fit_params,
+            callbacks=[_with_direction(callback, task.validation) for callback in callbacks],
         )
-        stopped = self.booster_.attr("best_iteration")
+        stopped = booster.attr("best_iteration")
+        self.booster_, self.evals_result_ = booster, results
         self.best_iteration_ = None if stopped is None else int(stopped)
-        self.best_score_ = None if stopped is None else float(self.booster_.best_score)
+        self.best_score_ = None if stopped is None else float(booster.best_score)
+        self.position_ratios_ = None
         if ratios:
-            self.position_ratios_ = ratios.ratios
-            self.booster_.set_attr(**{_RATIOS_ATTRIBUTE: json.dumps(ratios.ratios.to_dict())})
+            last = booster.num_boosted_rounds() if stopped is None else int(stopped) + 1
+            self.position_ratios_ = ratios.ratios.first(last - (start.num_boosted_rounds() if start else 0))
+            booster.set_attr(**{_RATIOS_ATTRIBUTE: json.dumps(self.position_ratios_.to_dict())})
 
     def _matrix(self, X: Any, **fields: Any) -> Any:
         given = {name: value for name, value in self.booster_params.items() if name in _OF_DMATRIX}
@@ -135,22 +143,43 @@ def _evaluation(matrices: list[Any], validation: tuple[ValidationSet, ...]) -> A
     return evaluate
 
 
-def _last_is_better_high(validation: tuple[ValidationSet, ...]) -> bool:
-    """XGBoost stops by the last metric of the last set."""
-    return validation[-1].metrics[-1].higher_is_better
+def _with_direction(callback: Any, validation: tuple[ValidationSet, ...]) -> Any:
+    """An EarlyStopping that knows which way truerank's metrics are better; XGBoost guesses from the name."""
+    if not isinstance(callback, xgboost.callback.EarlyStopping) or callback.maximize is not None or not validation:
+        return callback
+    metrics = {metric.name: metric for metric in validation[-1].metrics}
+    watched = callback.metric_name or next(reversed(metrics), None)
+    if watched not in metrics:
+        return callback
+    told = copy.copy(callback)
+    told.maximize = metrics[watched].higher_is_better
+    return told
 
 
-def _plain_model(model: Any) -> Any:
-    """What XGBoost can go on from: a booster or a file."""
-    return getattr(model, "booster_", model)
-
-
-def _ratios_of(model: Any) -> PositionRatios | None:
-    """The position ratios that a model was left with, if it has any."""
+def _start_from(model: Any) -> Any:
+    """A booster of its own to go on from: without trees past the best iteration, and without memory of it."""
     if model is None:
         return None
-    booster = _plain_model(model)
-    if not isinstance(booster, xgboost.Booster):
-        booster = xgboost.Booster(model_file=os.fspath(booster))
-    text = booster.attr(_RATIOS_ATTRIBUTE)
+    if isinstance(model, str | os.PathLike):
+        booster = xgboost.Booster(model_file=os.fspath(model))
+    elif isinstance(model, xgboost.Booster):
+        booster = model.copy()
+    elif isinstance(model, XGBRanker | xgboost.XGBModel):
+        check_is_fitted(model)
+        booster = model.get_booster().copy()
+    else:
+        raise InputError(
+            f"init_model is a {type(model).__name__}; XGBoost goes on from its boosters, rankers and files"
+        )
+    stopped = booster.attr("best_iteration")
+    if stopped is not None:
+        ratios = booster.attr(_RATIOS_ATTRIBUTE)
+        booster = booster[: int(stopped) + 1]
+        booster.set_attr(**{_RATIOS_ATTRIBUTE: ratios, "best_iteration": None, "best_score": None})
+    return booster
+
+
+def _ratios_of(booster: Any) -> PositionRatios | None:
+    """The position ratios that a model was left with, if it has any."""
+    text = None if booster is None else booster.attr(_RATIOS_ATTRIBUTE)
     return None if text is None else PositionRatios.from_dict(json.loads(text))
