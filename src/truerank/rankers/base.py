@@ -208,8 +208,8 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
             raise InputError(f"pairs is a {type(pairs).__name__}; it must be what truerank.pair_weights gives")
         if table_shape(X)[0] != pairs.n_rows:
             raise InputError(
-                f"X has {table_shape(X)[0]} rows and the lists of the pairs have {pairs.n_rows}; they must match row by "
-                "row. Hint: X[pairs.source_row] picks the rows of merged sessions"
+                f"X has {table_shape(X)[0]} rows and the lists of the pairs have {pairs.n_rows}; they must match row "
+                "by row. Hint: X[pairs.source_row] picks the rows of merged sessions"
             )
         _refuse_without_pairs(pairs, "labels")
         labels = np.zeros(pairs.n_rows)
