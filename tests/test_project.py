@@ -127,7 +127,20 @@ import truerank
 seconds = time.perf_counter() - start
 print(seconds, *sorted(sys.modules.keys() & set({heavy!r})))
 """
-HEAVY = ("numba", "lightgbm", "xgboost", "catboost", "sklearn", "scipy", "pyarrow", "pandas", "polars", "torch")
+HEAVY = (
+    "numba",
+    "ibis",
+    "duckdb",
+    "lightgbm",
+    "xgboost",
+    "catboost",
+    "sklearn",
+    "scipy",
+    "pyarrow",
+    "pandas",
+    "polars",
+    "torch",
+)
 
 
 def test_importing_truerank_is_instant():

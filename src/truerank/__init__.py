@@ -19,6 +19,10 @@ if TYPE_CHECKING:
         inverse_rank as inverse_rank,
         load_examination as load_examination,
     )
+    from truerank.log import (
+        ClickLog as ClickLog,
+        open_log as open_log,
+    )
     from truerank.losses import (
         Hinge as Hinge,
         Jet as Jet,
@@ -66,6 +70,10 @@ _HOME = {
         "geometric",
         "inverse_rank",
         "load_examination",
+    ),
+    "truerank.log": (
+        "ClickLog",
+        "open_log",
     ),
     "truerank.losses": (
         "Hinge",
