@@ -9,6 +9,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from truerank import (
+        propensity as propensity,
+    )
     from truerank.examination import (
         Continuous as Continuous,
         Examination as Examination,
@@ -61,6 +64,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "truerank": ("propensity",),
     "truerank.examination": (
         "Continuous",
         "Examination",
@@ -109,7 +113,11 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for."""
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'truerank' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_MODULE_OF[name]), name)
+    home = _MODULE_OF[name]
+    if home == "truerank":  # a part of the package, not something in it
+        value = importlib.import_module(f"{home}.{name}")
+    else:
+        value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value
 

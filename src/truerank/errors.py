@@ -13,6 +13,10 @@ class ExaminationError(InputError):
     """An examination model that is not a set of probabilities, or a position it does not cover."""
 
 
+class IdentificationError(InputError):
+    """A log from which what was asked for cannot be told, however it is computed."""
+
+
 class FileFormatError(InputError):
     """A file that is not what truerank wrote, or is damaged."""
 
@@ -30,6 +34,10 @@ class TruerankWarning(UserWarning):
 
 class ClippedPropensityWarning(TruerankWarning):
     """Propensities were raised to `min_propensity`, as asked: less variance, some bias."""
+
+
+class PropensityWarning(TruerankWarning):
+    """Estimated or imported propensities that should be looked at before they are used."""
 
 
 class BiasedMetricWarning(TruerankWarning):

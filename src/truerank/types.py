@@ -71,7 +71,9 @@ class ClickSessions:
     """A click log over judged lists: session after session, each row an item that was shown.
 
     `item` is the row of the judged lists, `query` the number of the list (one a session), `positions` where the item
-    was shown, from 1, `clicks` what the user did. `swap` marks the randomised sessions of a swap experiment, if any.
+    was shown, from 1, `clicks` what the user did. `swap` marks the sessions of a swap experiment, if any, with three
+    numbers each: (0, 0, 0) for no part in one, (k, 0, s) for the experiment "position k with 1", (k1, k2, s) for the
+    joint one "(k1, k2) with (1, 2)", where s is 1 if this session was swapped and 0 if it is the control arm.
     """
 
     clicks: Labels
@@ -141,3 +143,21 @@ class ItemPositionCounts:
     position: IntArray
     impressions: IntArray
     clicks: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class SwapArms:
+    """The arms of swap experiments, one entry an arm: its sessions, and where they clicked.
+
+    Entry m counts the sessions whose marker is (`k1[m]`, `k2[m]`, `swapped[m]`), see `ClickSessions.swap`, and which
+    showed every position of the experiment. `top_clicks` counts those with a click at position 1 (joint experiment: at
+    1 and at 2), `target_clicks` at k1 (at k1 and at k2), `both_clicks` those that have both of these.
+    """
+
+    k1: IntArray
+    k2: IntArray
+    swapped: IntArray
+    sessions: IntArray
+    top_clicks: IntArray
+    target_clicks: IntArray
+    both_clicks: IntArray

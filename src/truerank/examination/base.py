@@ -96,15 +96,18 @@ class ExaminationModel(abc.ABC):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as readable JSON; `truerank.load_examination` reads it."""
-        document = {
+        with replace_whole(path) as temporary:
+            temporary.write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The model as plain numbers, lists and text: what `save` writes."""
+        return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "model": self.kind,
             "min_propensity": self.min_propensity,
             **self.parameters(),
         }
-        with replace_whole(path) as temporary:
-            temporary.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
     @abc.abstractmethod
     def parameters(self) -> dict[str, Any]:

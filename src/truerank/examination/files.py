@@ -20,8 +20,15 @@ MODELS: dict[str, type[ExaminationModel]] = {
 
 
 def load_examination(path: str | os.PathLike[str]) -> ExaminationModel:
-    """Read an examination model that `save` wrote."""
-    document = _read_document(Path(path))
+    """Read an examination model that `save` wrote, its own or that of a propensity estimate."""
+    document = read_document(Path(path))
+    inner = document.get("examination")
+    return examination_from_dict(inner if isinstance(inner, dict) else document, path)
+
+
+def examination_from_dict(document: dict[str, Any], path: str | os.PathLike[str]) -> ExaminationModel:
+    """The model that `to_dict` wrote down; `path` is where it was found, for the messages."""
+    document = dict(document)
     if document.pop("format", None) != FORMAT:
         raise FileFormatError(f'{path} is not an examination model: it lacks "format": "{FORMAT}"')
     version = document.pop("version", None)
@@ -38,7 +45,8 @@ def load_examination(path: str | os.PathLike[str]) -> ExaminationModel:
         raise FileFormatError(f"{path} cannot be used: {error}") from error
 
 
-def _read_document(path: Path) -> dict[str, Any]:
+def read_document(path: Path) -> dict[str, Any]:
+    """The object in a JSON file."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:

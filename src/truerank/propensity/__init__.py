@@ -1,0 +1,15 @@
+"""Where propensities come from: estimators that read counts of a click log and say how sure they are."""
+
+from truerank.propensity.counts import item_position_counts, position_counts, swap_arms
+from truerank.propensity.curve import curve
+from truerank.propensity.estimate import PropensityEstimate
+from truerank.propensity.swap import swap
+
+__all__ = [
+    "PropensityEstimate",
+    "curve",
+    "item_position_counts",
+    "position_counts",
+    "swap",
+    "swap_arms",
+]
