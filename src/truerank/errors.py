@@ -21,6 +21,10 @@ class FileFormatError(InputError):
     """A file that is not what truerank wrote, or is damaged."""
 
 
+class ResourceError(TruerankError):
+    """Memory or disk ran out."""
+
+
 class MissingExtraError(TruerankError, ImportError):
     """An optional dependency is not installed."""
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
+
+import ibis
 
 from truerank.errors import InputError
 
@@ -11,35 +14,62 @@ from truerank.errors import InputError
 class Engine(Protocol):
     """Reads sources as Ibis tables and evaluates expressions over them.
 
-    Only what differs from engine to engine is here: how it is set up, how it reads files, and what its errors mean.
-    All work on logs is Ibis expressions, the same for every engine.
+    Only what differs from engine to engine is here: how it is set up, how it reads files and what its errors mean. All
+    work on logs is Ibis expressions, the same for every engine. Tables read from files have the path of each row in
+    the column `schema.FILE`.
     """
 
-    backend: Any
-    """The Ibis backend."""
+    @property
+    def backend(self) -> Any:
+        """The Ibis backend."""
 
     def read_parquet(self, paths: Sequence[str]) -> Any:
-        """The rows of Parquet files as a table, with the path of each in the column `file`."""
+        """The rows of Parquet files."""
+
+    def read_csv(self, paths: Sequence[str], as_text: Collection[str]) -> Any:
+        """The rows of CSV files with a header, compressed or not; `as_text` names columns not to be guessed."""
+
+    def read_ndjson(self, paths: Sequence[str], schema: Any = None) -> Any:
+        """The objects of files with one JSON object a line, compressed or not, all fields or those of `schema`."""
 
     def read_frame(self, frame: Any) -> Any:
-        """An Arrow table, or a pandas or Polars frame, as a table."""
+        """An Arrow table, or a frame that Arrow can read."""
 
     def collect(self, expression: Any) -> Any:
         """Evaluate an expression: an Arrow table."""
 
+    def errors(self) -> AbstractContextManager[None]:
+        """Where the engine's errors become those of truerank."""
+
 
 def open_engine(
     engine: Any,
+    source: Any = None,
     *,
     memory_limit: str | None = None,
     threads: int | None = None,
-    temp_directory: str | None = None,
+    temp_directory: Any = None,
 ) -> Engine:
-    """The engine of that name, or around a connection: `"duckdb"`, an Ibis backend or an engine."""
+    """The engine that holds `source`, if it is an Ibis table; otherwise the one that `engine` names.
+
+    `engine` is `"duckdb"`, an Ibis backend, or an engine. The limits are for an engine that is started here.
+    """
+    settings = {"memory_limit": memory_limit, "threads": threads, "temp_directory": temp_directory}
+    given = {name: value for name, value in settings.items() if value is not None}
+    if isinstance(source, ibis.Table) and not isinstance(source.op(), ibis.expr.operations.InMemoryTable):
+        engine = source.get_backend()
     if engine == "duckdb":
+        from truerank.log.duckdb import connect
+
+        return connect(**given)
+    if given:
+        raise InputError(
+            f"{', '.join(given)} can be given only for an engine that is started here, such as engine='duckdb'"
+        )
+    if isinstance(engine, ibis.backends.BaseBackend) and engine.name == "duckdb":
         from truerank.log.duckdb import DuckDB
 
-        return DuckDB(memory_limit=memory_limit, threads=threads, temp_directory=temp_directory)
-    if hasattr(engine, "collect"):
+        return DuckDB(engine)
+    if hasattr(engine, "collect") and hasattr(engine, "read_frame"):
         return engine  # type: ignore[no-any-return]
-    raise InputError(f"engine is {engine!r}; it must be 'duckdb'")
+    raise InputError(f"engine is {engine!r}; it must be 'duckdb', an Ibis connection to DuckDB, or an engine")

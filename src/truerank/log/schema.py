@@ -7,12 +7,11 @@ from typing import Any
 import ibis
 
 IDS = ("session", "query", "item")
-NUMBERS = ("position", "label")
-REQUIRED = (*IDS, *NUMBERS)
+REQUIRED = (*IDS, "position", "label")
 OPTIONAL = ("timestamp", "row", "column", "device", "swap", "features")
 COLUMNS = (*REQUIRED, *OPTIONAL)
-FILE = "file"
-"""Kept beside the columns of a log read from files: where a row comes from."""
+FILE = "truerank_file"
+"""Beside the columns of a log that was read from files: where each row comes from."""
 
 
 def canonical(raw: Any) -> Any:
@@ -21,25 +20,56 @@ def canonical(raw: Any) -> Any:
     Ids are whole numbers or text, `position`, `label`, `row` and `column` whole numbers, `timestamp` a point in time,
     `device` and `swap` text.
     """
-    return raw.select(**{name: _READ[name](raw[name]) for name in COLUMNS if name in raw.columns})
+    return raw.select(**{name: read_column(raw, name) for name in COLUMNS if name in raw.columns})
+
+
+def read_column(raw: Any, name: str) -> Any:
+    """One column of a log in its own type."""
+    return _READ[name](raw[name])
 
 
 def whole_number(column: Any) -> Any:
     """A column of numbers or text as whole numbers; null where it is none."""
-    if column.type().is_integer():
+    kind = column.type()
+    if kind.is_integer():
         return column
-    if column.type().is_boolean():
+    if kind.is_boolean() or kind.is_null():
         return column.cast("int32")
-    number = column.cast("float64") if column.type().is_numeric() else column.try_cast("float64")
-    return ibis.ifelse(number == number.floor(), number.try_cast("int64"), ibis.null("int64"))
+    number = column if kind.is_numeric() else column.strip().try_cast("float64")
+    whole = number.try_cast("int64")
+    return ibis.ifelse(whole.cast("float64") == number.cast("float64"), whole, ibis.null("int64"))
 
 
-def _id(column: Any) -> Any:
-    return whole_number(column) if column.type().is_floating() else column
+def usable(table: Any) -> Any:
+    """Whether a row of a log can be counted: it has all its ids, a position from 1 and a label from 0.
+
+    Empty text is no id.
+    """
+    there = (table.position >= 1) & (table.label >= 0)
+    for name in IDS:
+        there &= has_id(table[name])
+    return there.fill_null(False)
+
+
+def has_id(column: Any) -> Any:
+    """Whether a row has an id."""
+    return (column.notnull() & (column != "")) if column.type().is_string() else column.notnull()
+
+
+def _identifier(column: Any) -> Any:
+    kind = column.type()
+    if kind.is_floating() or kind.is_decimal():
+        return whole_number(column)
+    return column if kind.is_integer() else _text(column)
 
 
 def _point_in_time(column: Any) -> Any:
-    return column if column.type().is_timestamp() else column.try_cast("timestamp")
+    """Points in time, in UTC; text that names no offset is taken to be in UTC."""
+    kind = column.type()
+    if kind.is_timestamp() and kind.timezone is None:
+        return column
+    there = column.strip().try_cast("timestamp('UTC')") if kind.is_string() else column
+    return there.cast("timestamp")
 
 
 def _text(column: Any) -> Any:
@@ -47,9 +77,9 @@ def _text(column: Any) -> Any:
 
 
 _READ = {
-    "session": _id,
-    "query": _id,
-    "item": _id,
+    "session": _identifier,
+    "query": _identifier,
+    "item": _identifier,
     "position": whole_number,
     "label": whole_number,
     "timestamp": _point_in_time,
@@ -57,5 +87,5 @@ _READ = {
     "column": whole_number,
     "device": _text,
     "swap": _text,
-    "features": _id,
+    "features": _identifier,
 }
