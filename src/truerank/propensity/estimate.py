@@ -20,6 +20,7 @@ from truerank.types import BoolArray, FloatArray, IntArray
 
 FORMAT = "truerank.propensity"
 FORMAT_VERSION = 1
+_MOST_PAIRS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,8 @@ class PropensityEstimate:
     covers exactly when it does. Standard errors are the delta method's: θ s for θ and s / θ for 1/θ.
 
     `errors` says what s rests on, `normalization` what θ is relative to, `parameters` holds those of a parametric model
-    with their standard errors, `details` what else the estimator found.
+    with their standard errors, `details` what else the estimator found. Where pairs of positions were measured too,
+    `psi` is their table as the log says it (NaN for other pairs) and `psi_log_errors` the standard error of log ψ.
     """
 
     method: str
@@ -44,6 +46,8 @@ class PropensityEstimate:
     log_covariance: FloatArray
     examination: ExaminationModel
     normalization: str = "θ_1 = 1: all θ are relative to position 1"
+    psi: FloatArray | None = None
+    psi_log_errors: FloatArray | None = None
     parameters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -83,6 +87,11 @@ class PropensityEstimate:
         low, high = self.interval(level)
         return 1 / high, 1 / low
 
+    def psi_interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """The ends of intervals that cover ψ with chance `level`, pair by pair; those of 1/ψ are their inverses."""
+        psi, errors = self._measured_pairs()
+        return log_interval(psi, errors, level)
+
     def summary(self, level: float = 0.95) -> str:
         """A table for people: θ and 1/θ with their intervals, and what should be known."""
         low, high = self.interval(level)
@@ -99,8 +108,27 @@ class PropensityEstimate:
                 f"{k + 1:>8}  {self.theta[k]:>7.4f}  {low[k]:>7.4f} – {high[k]:<7.4f}  "
                 f"{1 / self.theta[k]:>7.3f}  {1 / high[k]:>7.3f} – {1 / low[k]:<7.3f}"
             )
+        if self.psi is not None:
+            lines += self._pair_lines(level)
         lines += [f"{name} = {value:.4f} ± {error:.4f}" for name, (value, error) in self.parameters.items()]
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join(line.rstrip() for line in lines)
+
+    def _measured_pairs(self) -> tuple[FloatArray, FloatArray]:
+        if self.psi is None or self.psi_log_errors is None:
+            raise InputError(f"{self.method} does not measure pairs of positions: psi is None")
+        return self.psi, self.psi_log_errors
+
+    def _pair_lines(self, level: float) -> list[str]:
+        psi, _ = self._measured_pairs()
+        low, high = self.psi_interval(level)
+        pairs = np.argwhere(np.triu(np.isfinite(psi), 1))
+        lines = [
+            f"{f'{i + 1}, {j + 1}':>8}  {psi[i, j]:>7.4f}  {low[i, j]:>7.4f} – {high[i, j]:<7.4f}"
+            for i, j in pairs[:_MOST_PAIRS]
+        ]
+        more = [f"… and {len(pairs) - _MOST_PAIRS} more pairs"] if len(pairs) > _MOST_PAIRS else []
+        return [f"{'pair':>8}  {'ψ':>7}  {'interval':>17}", *lines, *more]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all of it as readable JSON. `truerank.load_examination` reads the examination model back out of it."""
@@ -116,6 +144,8 @@ class PropensityEstimate:
             "normalization": self.normalization,
             "theta": numbers(self.theta),
             "standard_errors": numbers(self.standard_errors),
+            "psi": numbers(self.psi),
+            "psi_log_errors": numbers(self.psi_log_errors),
             "parameters": {name: list(both) for name, both in self.parameters.items()},
             "notes": list(self.notes),
             "details": {name: numbers(value) for name, value in self.details.items()},
@@ -135,10 +165,12 @@ class PropensityEstimate:
             return cls(
                 method=document["method"],
                 errors=document["errors"],
-                theta=array_of(document["theta"]),
-                log_covariance=array_of(document["log_covariance"]),
+                theta=_array(document["theta"]),
+                log_covariance=_array(document["log_covariance"]),
                 examination=examination_from_dict(document["examination"], path),
                 normalization=document["normalization"],
+                psi=_array_or_none(document["psi"]),
+                psi_log_errors=_array_or_none(document["psi_log_errors"]),
                 parameters={name: (both[0], both[1]) for name, both in document["parameters"].items()},
                 notes=tuple(document["notes"]),
                 details=document["details"],
@@ -181,6 +213,10 @@ def numbers(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def array_of(values: Any) -> FloatArray:
+def _array(values: Any) -> FloatArray:
     """The array that `numbers` wrote down."""
     return np.array(values, dtype=np.float64)
+
+
+def _array_or_none(values: Any) -> FloatArray | None:
+    return None if values is None else _array(values)
