@@ -112,7 +112,7 @@ def test_smooth_filling_follows_an_association_that_fades_with_distance():
     filled = filled_pairs(theta, psi, errors, "smooth")
     np.testing.assert_array_equal(filled[~hidden], truth[~hidden])
     assert np.abs(filled - truth)[hidden].max() < 0.03
-    assert np.abs(least - truth)[hidden].max() > 0.15
+    assert np.abs(least - truth)[hidden].max() > 0.1
 
 
 def test_without_a_word_about_gaps_they_are_refused():
@@ -183,7 +183,7 @@ def test_an_estimate_with_pairs_saved_is_the_estimate_loaded(tmp_path):
     found.save(tmp_path / "psi.json")
     loaded = PropensityEstimate.load(tmp_path / "psi.json")
     assert loaded.summary() == found.summary()
-    assert "\n    2, 5   0.4000   0.3979 – 0.4021" in found.summary()
+    assert "\n    2, 5   0.4000   0.3982 – 0.4018" in found.summary()
     assert tr.load_examination(tmp_path / "psi.json") == found.examination
 
 
