@@ -99,39 +99,6 @@ class PositionCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class SwapCounts:
-    """Impressions and clicks by position in each arm of each swap experiment.
-
-    Entry m is the position `position[m]` in the sessions of the experiment (`k1[m]`, `k2[m]`), where `k2` is 0 in an
-    experiment that swaps position `k1` with 1, and (k1, k2) is swapped with (1, 2) otherwise; `swapped[m]` is 1 in the
-    sessions that were swapped and 0 in the control arm.
-    """
-
-    k1: IntArray
-    k2: IntArray
-    swapped: IntArray
-    position: IntArray
-    impressions: IntArray
-    clicks: IntArray
-
-
-@dataclass(frozen=True, slots=True)
-class JointSwapCounts:
-    """Sessions that showed, and that clicked, both of two positions, in each arm of each joint swap experiment.
-
-    Experiment (k1, k2) has in each arm an entry for the pair of positions (k1, k2) and one for (1, 2).
-    """
-
-    k1: IntArray
-    k2: IntArray
-    swapped: IntArray
-    position_i: IntArray
-    position_j: IntArray
-    sessions: IntArray
-    both_clicked: IntArray
-
-
-@dataclass(frozen=True, slots=True)
 class ItemPositionCounts:
     """How often an item of a list was shown at a position, and clicked there; one entry for each of the three.
 

@@ -18,7 +18,7 @@ def random_log(rng, n_sessions=60, *, text_ids=False, swaps=False):
         query = int(rng.integers(4))
         size = int(rng.integers(1, 7))
         items = rng.permutation(8)[:size]
-        positions = np.sort(rng.choice(np.arange(1, 9), size, replace=False))
+        positions = np.sort(rng.choice(np.arange(1, 7), size, replace=False))
         marker = rng.choice(["", "3:control", "3:swapped", "3,5:control", "3,5:swapped"]) if swaps else ""
         for item, position in zip(items, positions, strict=True):
             row = {

@@ -14,14 +14,16 @@ from impressions import random_log
 from scipy.stats import binomtest
 
 import truerank as tr
+from truerank import propensity
 from truerank.errors import InputError
 from truerank.log.intervals import wilson_interval
 from truerank.log.swap_markers import read_marker
+from truerank.types import ClickSessions
 
 
 @pytest.fixture(params=[False, True], ids=["number ids", "text ids"])
 def table(request, rng):
-    return random_log(rng, 300, text_ids=request.param, swaps=True)
+    return random_log(rng, 600, text_ids=request.param, swaps=True)
 
 
 def sessions_of(table):
@@ -52,30 +54,36 @@ def test_counts_by_item_and_position_are_those_of_a_loop(table, engine):
     assert counts.item.dtype.kind in "iU"
 
 
-def test_counts_by_swap_are_those_of_a_loop(table, engine):
-    counts = tr.open_log(table, engine).swap_counts()
-    marked = [row for row in table.to_pylist() if row["swap"]]
-    assert columns_of(counts) == counted(marked, lambda r: (*read_marker(r["swap"]), r["position"]))
-    assert len(set(zip(counts.k1, counts.k2, counts.swapped, strict=True))) == 4
+def as_click_sessions(table):
+    """The same sessions as arrays in memory, with markers as numbers."""
+    sessions = [sorted(rows, key=lambda r: r["position"]) for rows in sessions_of(table)]
+    flat = [row for rows in sessions for row in rows]
+    return ClickSessions(
+        clicks=np.array([r["label"] for r in flat], dtype=np.int32),
+        positions=np.array([r["position"] for r in flat], dtype=np.int32),
+        group=np.array([len(rows) for rows in sessions]),
+        query=np.unique([rows[0]["query"] for rows in sessions], return_inverse=True)[1],
+        item=np.unique([r["item"] for r in flat], return_inverse=True)[1],
+        swap=np.array([read_marker(rows[0]["swap"]) if rows[0]["swap"] else (0, 0, 0) for rows in sessions]),
+    )
 
 
-def test_joint_clicks_by_swap_are_those_of_a_loop(table, engine):
-    shown, clicked = Counter(), Counter()
-    for rows in sessions_of(table):
-        k1, k2, swapped = read_marker(rows[0]["swap"]) if "," in rows[0]["swap"] else (0, 0, 0)
-        label = {row["position"]: row["label"] for row in rows}
-        for i, j in ((k1, k2), (1, 2)) if k1 else ():
-            if i in label and j in label:
-                shown[k1, k2, swapped, i, j] += 1
-                clicked[k1, k2, swapped, i, j] += label[i] > 0 and label[j] > 0
-    assert sum(clicked.values()) > 10
-    found = columns_of(tr.open_log(table, engine).joint_swap_counts())
-    assert found == [(*key, shown[key], clicked[key]) for key in sorted(shown)]
+def test_the_arms_of_swap_experiments_are_those_of_click_sessions_in_memory(table, engine):
+    arms = tr.open_log(table, engine).swap_arms()
+    assert columns_of(arms) == columns_of(propensity.swap_arms(as_click_sessions(table)))
+    assert len(arms.k1) == 4
+    assert arms.both_clicks.min() > 0
 
 
-def test_without_joint_experiments_there_are_no_joint_counts(table, engine):
-    single = table.filter(pa.compute.invert(pa.compute.match_substring(table["swap"], ",")))
-    assert columns_of(tr.open_log(single, engine).joint_swap_counts()) == []
+def test_propensities_are_estimated_from_a_log(table, engine):
+    found = propensity.swap(tr.open_log(table, engine), fill="interpolate")
+    wanted = propensity.swap(as_click_sessions(table), fill="interpolate")
+    np.testing.assert_array_equal(found.theta, wanted.theta)
+
+
+def test_a_log_without_experiments_has_no_arms(table, engine):
+    plain = table.set_column(table.column_names.index("swap"), "swap", pa.array([None] * len(table), pa.string()))
+    assert columns_of(tr.open_log(plain, engine).swap_arms()) == []
 
 
 def test_counts_do_not_depend_on_the_order_of_rows_or_the_split_into_files(table, tmp_path, rng, engine):
@@ -83,7 +91,7 @@ def test_counts_do_not_depend_on_the_order_of_rows_or_the_split_into_files(table
     for k, part in enumerate(np.array_split(np.arange(len(table)), 5)):
         pq.write_table(shuffled.take(part), tmp_path / f"{k}.parquet")
     one, other = tr.open_log(table, engine), tr.open_log(tmp_path, engine)
-    for method in ("position_counts", "item_position_counts", "swap_counts", "joint_swap_counts"):
+    for method in ("position_counts", "item_position_counts", "swap_arms"):
         assert columns_of(getattr(one, method)()) == columns_of(getattr(other, method)())
     assert one.summary().to_dict() == other.summary().to_dict()
 
@@ -91,15 +99,15 @@ def test_counts_do_not_depend_on_the_order_of_rows_or_the_split_into_files(table
 def test_the_summary_is_that_of_a_loop(table, engine):
     rows, sessions = table.to_pylist(), sessions_of(table)
     summary = tr.open_log(table, engine).summary()
-    assert summary.sessions == len(sessions) == 300
+    assert summary.sessions == len(sessions) == 600
     assert summary.lists == len({r["query"] for r in rows})
     assert summary.items == len({r["item"] for r in rows})
     assert summary.list_items == len({(r["query"], r["item"]) for r in rows})
     assert summary.pages == len({(s[0]["query"], frozenset(r["item"] for r in s)) for s in sessions})
     assert (summary.impressions, summary.clicks) == (len(rows), sum(r["label"] > 0 for r in rows))
-    assert summary.share_without_click == sum(all(r["label"] == 0 for r in s) for s in sessions) / 300
-    assert summary.merge_factor == 300 / summary.pages
-    assert summary.merge_factor_by_query == 300 / 4
+    assert summary.share_without_click == sum(all(r["label"] == 0 for r in s) for s in sessions) / 600
+    assert summary.merge_factor == 600 / summary.pages
+    assert summary.merge_factor_by_query == 600 / 4
 
 
 def test_the_merge_factor_is_what_summing_sessions_saves(engine):
@@ -120,7 +128,7 @@ def test_the_merge_factor_is_what_summing_sessions_saves(engine):
 def test_the_summary_prints_and_is_ready_for_json(table, engine):
     summary = tr.open_log(table, engine).summary()
     text = str(summary)
-    assert f"{'sessions':<20}{'300':>14}" in text
+    assert f"{'sessions':<20}{'600':>14}" in text
     assert len(text.splitlines()) == 12 + len(summary.positions.position)
     assert json.loads(json.dumps(summary.to_dict()))["positions"][0]["impressions"] == summary.positions.impressions[0]
 
@@ -152,14 +160,24 @@ def test_a_log_that_cannot_be_counted_whole_is_not_counted(column, engine, rng):
             getattr(log, method)()
 
 
-def test_swap_counts_need_markers(engine, rng):
+def test_swap_arms_need_markers(engine, rng):
     table = random_log(rng)
     with pytest.raises(InputError, match="the log has no column swap"):
-        tr.open_log(table, engine).swap_counts()
-    for wrong in ("5", "5:swop", "1:control", "3,3:swapped", "0:control", "5 :control", "5,:control"):
+        tr.open_log(table, engine).swap_arms()
+    for wrong in (
+        "5",
+        "5:swop",
+        "1:control",
+        "3,3:swapped",
+        "0:control",
+        "5 :control",
+        "5,:control",
+        "7,3:control",
+        "1,2:swapped",
+    ):
         log = tr.open_log(table.append_column("swap", pa.array([wrong] * len(table))), engine)
         with pytest.raises(InputError, match=r"swap is '.*' in some rows; it must be empty or like '5:swapped'"):
-            log.swap_counts()
+            log.swap_arms()
 
 
 @pytest.mark.parametrize(("hits", "trials"), list(itertools.product([0, 1, 7, 20], [20, 500, 10**6])))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from truerank.log import counts
 from truerank.log.engines import Engine
 from truerank.log.schema import canonical
-from truerank.types import ItemPositionCounts, JointSwapCounts, PositionCounts, SwapCounts
+from truerank.types import ItemPositionCounts, PositionCounts, SwapArms
 
 if TYPE_CHECKING:
     from truerank.log.summary import LogSummary
@@ -57,10 +57,6 @@ class ClickLog:
         """How often each item of each list was shown at each position, and clicked there."""
         return counts.item_position_counts(self.checked, self.engine)
 
-    def swap_counts(self) -> SwapCounts:
-        """Impressions and clicks by position in each arm of each swap experiment."""
-        return counts.swap_counts(self.checked, self.engine)
-
-    def joint_swap_counts(self) -> JointSwapCounts:
-        """Sessions that showed and clicked both positions in each arm of each joint swap experiment."""
-        return counts.joint_swap_counts(self.checked, self.engine)
+    def swap_arms(self) -> SwapArms:
+        """Sessions and clicks of each arm of each swap experiment."""
+        return counts.swap_arms(self.checked, self.engine)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import ibis
 import numpy as np
 import numpy.typing as npt
+from ibis import _
 
 from truerank.errors import InputError
 from truerank.log.engines import Engine
 from truerank.log.schema import usable
 from truerank.log.swap_markers import has_marker, is_marker, read_marker
-from truerank.types import IntArray, ItemPositionCounts, JointSwapCounts, PositionCounts, SwapCounts
+from truerank.types import IntArray, ItemPositionCounts, PositionCounts, SwapArms
 
 
 def count_unusable(table: Any, engine: Engine) -> int:
@@ -48,31 +50,33 @@ def item_position_counts(table: Any, engine: Engine) -> ItemPositionCounts:
     )
 
 
-def swap_counts(table: Any, engine: Engine) -> SwapCounts:
-    """Impressions and clicks by position in each arm of each swap experiment."""
-    marked = _in_experiments(table, engine)
-    found = engine.collect(_counted(marked, ["swap", "position"]))
-    k1, k2, swapped = _read_markers(found["swap"].to_pylist())
-    order = np.lexsort((_whole(found, "position"), swapped, k2, k1))
-    columns = (k1, k2, swapped, *(_whole(found, name) for name in ("position", "impressions", "clicks")))
-    return SwapCounts(*(column[order] for column in columns))
+def swap_arms(table: Any, engine: Engine) -> SwapArms:
+    """Sessions and clicks of each arm of each swap experiment.
 
-
-def joint_swap_counts(table: Any, engine: Engine) -> JointSwapCounts:
-    """Sessions that showed and that clicked both positions of (k1, k2), and of (1, 2), in each arm."""
-    marked = _in_experiments(table, engine)
-    joint = marked.filter(marked.swap.contains(","))
-    markers = engine.collect(joint.select("swap").distinct())["swap"].to_pylist()
+    Sessions that did not show every position of their experiment are left out: nothing could be swapped there.
+    """
+    marked, markers = _in_experiments(table, engine)
     if not markers:
-        return JointSwapCounts(*(np.empty(0, dtype=np.int64) for _ in range(7)))
-    rows = []
-    for pair, k1, k2 in (("own", _place(joint, markers, 0), _place(joint, markers, 1)), ("top", 1, 2)):
-        found = engine.collect(_both(joint, k1, k2))
-        for marker, shown, clicked in zip(*(found[n].to_pylist() for n in ("swap", "shown", "clicked")), strict=True):
-            first, second, swapped = read_marker(marker)
-            i, j = (first, second) if pair == "own" else (1, 2)
-            rows.append((first, second, swapped, i, j, shown, clicked))
-    return JointSwapCounts(*np.array(sorted(rows), dtype=np.int64).T)
+        return SwapArms(*(np.empty(0, dtype=np.int64) for _ in fields(SwapArms)))
+    places = {"first": 1, "second": 2, "k1": _named(marked, markers, 0), "k2": _named(marked, markers, 1)}
+    flags = {name: marked.position == place for name, place in places.items()}
+    clicked = {f"{name}_click": flag & (marked.label > 0) for name, flag in flags.items()}
+    sessions = marked.group_by(["session", "swap"]).aggregate(
+        **{name: flag.any() for name, flag in (flags | clicked).items()}
+    )
+    s, joint = sessions, sessions.swap.contains(",")
+    sessions = sessions.filter(s.first & s.k1 & ((s.second & s.k2) | ~joint)).select(
+        "swap",
+        top=s.first_click & (s.second_click | ~joint),
+        target=s.k1_click & (s.k2_click | ~joint),
+    )
+    arms = sessions.group_by("swap").aggregate(
+        sessions=_.count(), top=_.top.sum(), target=_.target.sum(), both=(_.top & _.target).sum()
+    )
+    found = engine.collect(arms)
+    counts = zip(*(found[name].to_pylist() for name in arms.columns), strict=True)
+    rows = sorted((*read_marker(marker), *numbers) for marker, *numbers in counts)
+    return SwapArms(*np.array(rows, dtype=np.int64).reshape(-1, len(fields(SwapArms))).T)
 
 
 def _counted(table: Any, keys: list[str]) -> Any:
@@ -80,44 +84,27 @@ def _counted(table: Any, keys: list[str]) -> Any:
     return counts.order_by(keys)
 
 
-def _in_experiments(table: Any, engine: Engine) -> Any:
-    """The rows of swap experiments; markers that are none are refused."""
+def _in_experiments(table: Any, engine: Engine) -> tuple[Any, list[str]]:
+    """The rows of swap experiments, and their markers; markers that are none are refused."""
     if "swap" not in table.columns:
         raise InputError(
             "the log has no column swap, which marks the sessions of swap experiments. "
             "Hint: columns={'swap': ...} says what it is called; its values are like '5:swapped' and '5:control'"
         )
     marked = table.filter(has_marker(table.swap))
-    wrong = marked.filter(~is_marker(marked.swap)).select("swap").distinct().order_by("swap").limit(3)
-    found = engine.collect(wrong)["swap"].to_pylist()
-    if found:
+    markers = marked.select("swap").distinct()
+    wrong = engine.collect(markers.filter(~is_marker(markers.swap)).order_by("swap").limit(3))["swap"].to_pylist()
+    if wrong:
         raise InputError(
-            f"swap is {', '.join(map(repr, found))} in some rows; it must be empty or like '5:swapped', '5:control', "
+            f"swap is {', '.join(map(repr, wrong))} in some rows; it must be empty or like '5:swapped', '5:control', "
             "'3,7:swapped'. Hint: log.repair(swap_markers='clear') takes such sessions out of their experiments"
         )
-    return marked
+    return marked, engine.collect(markers.order_by("swap"))["swap"].to_pylist()
 
 
-def _both(joint: Any, k1: Any, k2: Any) -> Any:
-    """By marker, the sessions in which positions k1 and k2 were shown, and in which both were clicked."""
-    at = (joint.position == k1) | (joint.position == k2)
-    sessions = (
-        joint.filter(at)
-        .group_by(["session", "swap"])
-        .aggregate(places=lambda t: t.position.nunique(), clicked=lambda t: t.position.nunique(where=t.label > 0))
-        .filter(ibis._.places == 2)
-    )
-    return sessions.group_by("swap").aggregate(shown=sessions.count(), clicked=(sessions.clicked == 2).sum())
-
-
-def _place(table: Any, markers: list[str], which: int) -> Any:
-    """The position that a marker names, as a column."""
+def _named(table: Any, markers: list[str], which: int) -> Any:
+    """The first or the second position that the marker of a row names, as a column."""
     return ibis.cases(*((table.swap == marker, read_marker(marker)[which]) for marker in markers))
-
-
-def _read_markers(markers: list[str]) -> tuple[IntArray, ...]:
-    known = {marker: read_marker(marker) for marker in set(markers)}
-    return tuple(np.array([known[m] for m in markers], dtype=np.int64).reshape(-1, 3).T)
 
 
 def _whole(found: Any, name: str) -> IntArray:

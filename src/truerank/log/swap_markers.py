@@ -14,9 +14,10 @@ def has_marker(swap: Any) -> Any:
 
 
 def is_marker(swap: Any) -> Any:
-    """Whether a marker is one: position k > 1 swapped with 1, or k1 ≠ k2 with 1 and 2."""
-    first, second = swap.re_extract(_MARKER, 1), swap.re_extract(_MARKER, 2)
-    return swap.re_search(_MARKER) & (first != second) & ((second != "") | (first != "1"))
+    """Whether a marker is one: position k ≥ 2 swapped with 1, or k1 < k2 with 1 and 2."""
+    k1, k2 = (swap.re_extract(_MARKER, which).try_cast("int64") for which in (1, 2))
+    single, joint = k2.isnull() & (k1 >= 2), (k2 > k1) & (k2 > 2)
+    return swap.re_search(_MARKER) & (single | joint.fill_null(False)).fill_null(False)
 
 
 def read_marker(swap: str) -> tuple[int, int, int]:
