@@ -7,9 +7,15 @@ import os
 import platform
 import time
 
-from bench import losses, merging, pairs, rankers
+from bench import losses, merging, metrics, pairs, rankers
 
-BENCHMARKS = {"losses": losses.main, "pairs": pairs.main, "rankers": rankers.main, "merging": merging.main}
+BENCHMARKS = {
+    "losses": losses.main,
+    "pairs": pairs.main,
+    "rankers": rankers.main,
+    "merging": merging.main,
+    "metrics": metrics.main,
+}
 
 
 def main() -> None:

@@ -37,8 +37,16 @@ if TYPE_CHECKING:
         UnbiasedPairwiseLoss as UnbiasedPairwiseLoss,
     )
     from truerank.metrics import (
+        Comparison as Comparison,
         UnbiasedNdcg as UnbiasedNdcg,
+        adjust_together as adjust_together,
+        average_precision as average_precision,
+        evaluate as evaluate,
+        expected_reciprocal_rank as expected_reciprocal_rank,
         ndcg as ndcg,
+        precision as precision,
+        recall as recall,
+        reciprocal_rank as reciprocal_rank,
         unbiased_ndcg as unbiased_ndcg,
     )
     from truerank.pairs import (
@@ -90,8 +98,16 @@ _HOME = {
         "UnbiasedPairwiseLoss",
     ),
     "truerank.metrics": (
+        "Comparison",
         "UnbiasedNdcg",
+        "adjust_together",
+        "average_precision",
+        "evaluate",
+        "expected_reciprocal_rank",
         "ndcg",
+        "precision",
+        "recall",
+        "reciprocal_rank",
         "unbiased_ndcg",
     ),
     "truerank.pairs": (

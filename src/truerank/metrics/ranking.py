@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from truerank.errors import InputError
 from truerank.metrics.ranks import rank_rows
-from truerank.ragged import read_scores, read_sessions
+from truerank.ragged import check_number, read_scores, read_sessions
 from truerank.types import FloatArray, IntArray, Labels
 
 
@@ -96,9 +95,8 @@ def read_judged(labels: Any, group: Any) -> Judged:
 
 
 def read_cutoff(at: Any, longest: int) -> int:
-    """Check k, the number of ranks that count; None is the whole list, here `longest`."""
+    """Check k, the number of ranks that count; None is the whole list, and no list has more than `longest`."""
     if at is None:
         return longest
-    if isinstance(at, bool) or not isinstance(at, int | float | np.number) or not (at >= 1 and at == np.floor(at)):
-        raise InputError(f"at is {at!r}; it must be a whole number of ranks, at least 1")
-    return int(min(at, np.iinfo(np.int64).max))
+    check_number(at, "at", 1, whole=True)
+    return min(int(at), longest)
