@@ -1,6 +1,10 @@
 import os
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("truerank", deadline=None)  # how long an example takes depends on what else the machine does
+settings.load_profile("truerank")
 
 
 @pytest.hookimpl(wrapper=True)

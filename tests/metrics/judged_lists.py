@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from truerank.metrics import reference
@@ -26,6 +28,20 @@ def random_lists(seed, n_lists=300, longest=90, relevant=0.3):
     group = rng.integers(1, longest, n_lists)
     labels = rng.integers(0, 5, group.sum()) * (rng.random(group.sum()) < relevant)
     return labels, group, rng.permutation(group.sum()).astype(float)
+
+
+def on_one_thread_and_two(work):
+    """What `work` answers with one thread and with two."""
+    if numba.config.NUMBA_NUM_THREADS < 2:
+        pytest.skip("one thread only")
+    before, answers = numba.get_num_threads(), []
+    try:
+        for n in (1, 2):
+            numba.set_num_threads(n)
+            answers.append(work())
+    finally:
+        numba.set_num_threads(before)
+    return answers
 
 
 def lists_of(labels, group, scores):

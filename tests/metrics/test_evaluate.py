@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 import pickle
 
-import numba
 import numpy as np
 import pytest
-from judged_lists import random_lists
+from judged_lists import on_one_thread_and_two, random_lists
 from scipy.stats import ttest_rel
 
 import truerank as tr
@@ -240,17 +239,10 @@ def test_a_seed_gives_the_same_bits():
     assert everything(compare(bootstrap=50, seed=3)) != everything(compare(bootstrap=50, seed=4))
 
 
-@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread only")
 def test_one_thread_and_two_give_the_same_bits():
-    before, answers = numba.get_num_threads(), []
-    try:
-        for n in (1, 2):
-            numba.set_num_threads(n)
-            found = compare(bootstrap=300)
-            answers.append((everything(found), found.to_html(("strong", "noise"))))
-    finally:
-        numba.set_num_threads(before)
-    assert answers[0] == answers[1]
+    one, two = on_one_thread_and_two(lambda: compare(bootstrap=300))
+    assert everything(one) == everything(two)
+    assert one.to_html(("strong", "noise")) == two.to_html(("strong", "noise"))
 
 
 # refusals

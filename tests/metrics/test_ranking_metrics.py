@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ir_measures
-import numba
 import numpy as np
 import pytest
 from hypothesis import given
 from ir_measures import AP, RR, P, Qrel, R, ScoredDoc, nDCG
-from judged_lists import by_formula, judged_and_scored, lists_of, random_lists
+from judged_lists import by_formula, judged_and_scored, lists_of, on_one_thread_and_two, random_lists
 from sklearn.metrics import average_precision_score
 
 import truerank as tr
@@ -28,22 +27,22 @@ every_metric = pytest.mark.parametrize("name", METRICS)
 # the formula
 
 
-def check_against_formula(name, labels, group, scores):
-    options = {"ndcg": ("exp2",), "expected_reciprocal_rank": (max(1, labels.max()),)}.get(name, ())
-    for at in (1, 2, 3, 100) if name in ("precision", "recall") else (None, 1, 2, 3, 100):
-        found = METRICS[name](scores, labels, group, at)
-        np.testing.assert_allclose(found, by_formula(name, labels, group, scores, at, *options), rtol=1e-12)
+def check_against_formula(labels, group, scores):
+    options = {"ndcg": ("exp2",), "expected_reciprocal_rank": (max(1, labels.max()),)}
+    for name, metric in METRICS.items():
+        for at in (1, 2, 3, 100) if name in ("precision", "recall") else (None, 1, 2, 3, 100):
+            expected = by_formula(name, labels, group, scores, at, *options.get(name, ()))
+            found = metric(scores, labels, group, at)
+            np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=f"{name} at {at}")
 
 
-@every_metric
-@given(lists=judged_and_scored())
-def test_every_metric_equals_its_formula_list_by_list(name, lists):
-    check_against_formula(name, *lists)
+@given(judged_and_scored())
+def test_every_metric_equals_its_formula_list_by_list(lists):
+    check_against_formula(*lists)
 
 
-@every_metric
-def test_long_lists_equal_the_formula_too(name):
-    check_against_formula(name, *random_lists(1))
+def test_long_lists_equal_the_formula_too():
+    check_against_formula(*random_lists(1))
 
 
 def test_values_worked_out_by_hand():
@@ -83,26 +82,25 @@ def as_trec(labels, group, scores):
     return judged, run
 
 
-@pytest.mark.parametrize(
-    ("theirs", "ours"),
-    [
-        (AP, lambda *lists: tr.average_precision(*lists)),
-        (AP @ 10, lambda *lists: tr.average_precision(*lists, at=10)),
-        (RR, lambda *lists: tr.reciprocal_rank(*lists)),
-        (P @ 5, lambda *lists: tr.precision(*lists, at=5)),
-        (P @ 100, lambda *lists: tr.precision(*lists, at=100)),
-        (R @ 5, lambda *lists: tr.recall(*lists, at=5)),
-        (nDCG, lambda *lists: tr.ndcg(*lists, at=None, gain="linear")),
-        (nDCG @ 10, lambda *lists: tr.ndcg(*lists, at=10, gain="linear")),
-        (nDCG(gains={1: 1, 2: 3, 3: 7, 4: 15}) @ 5, lambda *lists: tr.ndcg(*lists, at=5)),
-    ],
-    ids=str,
-)
-def test_metrics_equal_those_of_ir_measures(theirs, ours):
+OF_IR_MEASURES = {
+    AP: lambda *lists: tr.average_precision(*lists),
+    AP @ 10: lambda *lists: tr.average_precision(*lists, at=10),
+    RR: lambda *lists: tr.reciprocal_rank(*lists),
+    P @ 5: lambda *lists: tr.precision(*lists, at=5),
+    P @ 100: lambda *lists: tr.precision(*lists, at=100),
+    R @ 5: lambda *lists: tr.recall(*lists, at=5),
+    nDCG: lambda *lists: tr.ndcg(*lists, at=None, gain="linear"),
+    nDCG @ 10: lambda *lists: tr.ndcg(*lists, at=10, gain="linear"),
+    nDCG(gains={1: 1, 2: 3, 3: 7, 4: 15}) @ 5: lambda *lists: tr.ndcg(*lists, at=5),
+}
+
+
+@pytest.mark.parametrize("theirs", OF_IR_MEASURES, ids=str)
+def test_metrics_equal_those_of_ir_measures(theirs):
     """Without ties: these keep the order of the rows here and follow the document's name there."""
     labels, group, scores = random_lists(3)
     expected = {m.query_id: m.value for m in ir_measures.iter_calc([theirs], *as_trec(labels, group, scores))}
-    found = ours(scores, labels, group)
+    found = OF_IR_MEASURES[theirs](scores, labels, group)
     judged = np.flatnonzero(~np.isnan(found))
     assert len(judged) > 200
     np.testing.assert_allclose(found[judged], [expected[str(q)] for q in judged], rtol=1e-9)
@@ -118,22 +116,22 @@ def test_average_precision_equals_that_of_scikit_learn():
 # what holds whatever the lists
 
 
-@every_metric
-@given(lists=judged_and_scored())
-def test_metrics_lie_between_0_and_1_and_need_a_relevant_item(name, lists):
+@given(judged_and_scored())
+def test_metrics_lie_between_0_and_1_and_need_a_relevant_item(lists):
     labels, group, scores = lists
-    found = METRICS[name](scores, labels, group)
     relevant = np.array([y.any() for y, _ in lists_of(labels, group, scores)])
-    np.testing.assert_array_equal(np.isnan(found), ~relevant)
-    assert ((found[relevant] >= 0) & (found[relevant] <= 1)).all()
+    for name, metric in METRICS.items():
+        found = metric(scores, labels, group)
+        np.testing.assert_array_equal(np.isnan(found), ~relevant, name)
+        assert ((found[relevant] >= 0) & (found[relevant] <= 1)).all(), name
 
 
-@pytest.mark.parametrize("name", ["ndcg", "average_precision", "reciprocal_rank"])
-@given(lists=judged_and_scored())
-def test_the_best_ranking_gets_exactly_1(name, lists):
+@given(judged_and_scored())
+def test_the_best_ranking_gets_exactly_1(lists):
     labels, group, _ = lists
-    found = METRICS[name](labels, labels, group, None)
-    assert set(found[~np.isnan(found)]) <= {1.0}
+    for name in ("ndcg", "average_precision", "reciprocal_rank"):
+        found = METRICS[name](labels, labels, group, None)
+        assert set(found[~np.isnan(found)]) <= {1.0}, name
 
 
 @every_metric
@@ -189,17 +187,10 @@ def test_no_lists_give_no_values(name):
 
 
 @every_metric
-@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread only")
 def test_one_thread_and_two_give_the_same_bits(name):
     labels, group, scores = random_lists(9, n_lists=2_000)
-    before, answers = numba.get_num_threads(), []
-    try:
-        for n in (1, 2):
-            numba.set_num_threads(n)
-            answers.append(METRICS[name](scores, labels, group).tobytes())
-    finally:
-        numba.set_num_threads(before)
-    assert answers[0] == answers[1]
+    one, two = on_one_thread_and_two(lambda: METRICS[name](scores, labels, group).tobytes())
+    assert one == two
 
 
 @every_metric

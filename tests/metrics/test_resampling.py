@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import pytest
+from judged_lists import on_one_thread_and_two
 
 from truerank.metrics import reference, resampling
 from truerank.metrics.resampling import percentile_interval, resampled_means
@@ -32,16 +32,9 @@ def test_the_bits_do_not_depend_on_how_many_are_drawn_at_once(at_once, monkeypat
     assert resampled_means(VALUES, 100, 2).tobytes() != whole.tobytes()
 
 
-@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread only")
 def test_one_thread_and_two_give_the_same_bits():
-    before, answers = numba.get_num_threads(), []
-    try:
-        for n in (1, 2):
-            numba.set_num_threads(n)
-            answers.append(resampled_means(VALUES, 500, 1).tobytes())
-    finally:
-        numba.set_num_threads(before)
-    assert answers[0] == answers[1]
+    one, two = on_one_thread_and_two(lambda: resampled_means(VALUES, 500, 1).tobytes())
+    assert one == two
 
 
 def test_no_resamples_give_no_interval():
