@@ -68,6 +68,11 @@ if TYPE_CHECKING:
     from truerank.rankers.xgboost import (
         XGBRanker as XGBRanker,
     )
+    from truerank.simulate import (
+        JointSwapExperiment as JointSwapExperiment,
+        SwapExperiment as SwapExperiment,
+        simulate_clicks as simulate_clicks,
+    )
 
 __version__ = "0.1.0"
 
@@ -119,6 +124,7 @@ _HOME = {
     "truerank.rankers.catboost": ("CatBoostRanker",),
     "truerank.rankers.lightgbm": ("LambdaMARTRanker",),
     "truerank.rankers.xgboost": ("XGBRanker",),
+    "truerank.simulate": ("JointSwapExperiment", "SwapExperiment", "simulate_clicks"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -12,6 +12,8 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Labels: TypeAlias = npt.NDArray[np.int32]
+SmallInts: TypeAlias = npt.NDArray[np.signedinteger[Any]]
+"""Whole numbers in whatever size holds them: a log of a hundred million rows is kept in a gigabyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +70,34 @@ class JudgedLists:
 
 @dataclass(frozen=True, slots=True)
 class ClickSessions:
-    """A click log over judged lists: session after session, each row an item that was shown.
+    """A click log over judged lists: session after session, each row an item that was shown, in the order shown.
 
     `item` is the row of the judged lists, `query` the number of the list (one a session), `positions` where the item
-    was shown, from 1, `clicks` what the user did. `swap` marks the sessions of a swap experiment, if any, with three
-    numbers each: (0, 0, 0) for no part in one, (k, 0, s) for the experiment "position k with 1", (k1, k2, s) for the
-    joint one "(k1, k2) with (1, 2)", where s is 1 if this session was swapped and 0 if it is the control arm.
+    was shown, from 1, `clicks` what the user did: 0 for nothing, 1 for a click, more for stronger feedback.
+
+    `swap` marks the sessions of swap experiments, if there are any, with three columns (k1, k2, swapped) a session:
+    (0, 0, 0) is in no experiment; (k, 0, s) is in the experiment that swaps position k with 1; (k1, k2, s) in the one
+    that swaps (k1, k2) with (1, 2); s = 1 if this session was swapped, 0 if it was shown as ranked.
     """
 
-    clicks: Labels
-    positions: Labels
-    group: IntArray
-    query: IntArray
-    item: IntArray
-    swap: IntArray | None = None
+    clicks: SmallInts
+    positions: SmallInts
+    group: SmallInts
+    query: SmallInts
+    item: SmallInts
+    swap: SmallInts | None = None
+    lists_dropped: int = 0
+    """How many judged lists are not shown, since nothing in them is relevant."""
 
     @property
     def n_sessions(self) -> int:
         """How many sessions there are."""
         return len(self.group)
+
+    @property
+    def n_rows(self) -> int:
+        """How many items were shown in all."""
+        return len(self.clicks)
 
 
 @dataclass(frozen=True, slots=True)
