@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from truerank import (
         propensity as propensity,
     )
+    from truerank.datasets import (
+        load_dataset as load_dataset,
+        read_ranked as read_ranked,
+        read_svmlight as read_svmlight,
+        write_svmlight as write_svmlight,
+    )
     from truerank.examination import (
         Continuous as Continuous,
         Examination as Examination,
@@ -78,6 +84,12 @@ __version__ = "0.1.0"
 
 _HOME = {
     "truerank": ("propensity",),
+    "truerank.datasets": (
+        "load_dataset",
+        "read_ranked",
+        "read_svmlight",
+        "write_svmlight",
+    ),
     "truerank.examination": (
         "Continuous",
         "Examination",

@@ -18,7 +18,11 @@ class IdentificationError(InputError):
 
 
 class FileFormatError(InputError):
-    """A file that is not what truerank wrote, or is damaged."""
+    """A file that is damaged, or not in the format it should have."""
+
+
+class MissingDataError(InputError, FileNotFoundError):
+    """Files of a data set are not where they were looked for."""
 
 
 class ResourceError(TruerankError):
@@ -50,3 +54,7 @@ class BiasedMetricWarning(TruerankWarning):
 
 class DefaultPositionWarning(TruerankWarning):
     """No positions were given, so the order of the rows is taken to be the order shown."""
+
+
+class CacheWarning(TruerankWarning):
+    """What was read could not be kept for the next time."""

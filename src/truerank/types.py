@@ -69,6 +69,15 @@ class JudgedLists:
 
 
 @dataclass(frozen=True, slots=True)
+class Splits:
+    """Judged lists to train on, to tune on (if the data set has some), and to test on."""
+
+    train: JudgedLists
+    valid: JudgedLists | None
+    test: JudgedLists
+
+
+@dataclass(frozen=True, slots=True)
 class ClickSessions:
     """A click log over judged lists: session after session, each row an item that was shown, in the order shown.
 
