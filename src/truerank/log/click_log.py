@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from truerank.log import counts
 from truerank.log.engines import Engine
+from truerank.log.rules import LARGEST_LABEL
 from truerank.log.schema import canonical
 from truerank.types import ItemPositionCounts, PositionCounts, SwapArms
 
 if TYPE_CHECKING:
+    from truerank.log.repair import RepairReport, Step
     from truerank.log.summary import LogSummary
+    from truerank.log.validation import ValidationReport
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +29,13 @@ class ClickLog:
         raw: the log as an Ibis table, its columns named as in `truerank.log.schema` but not yet read as their types.
         engine: what evaluates it.
         left_out: what the source held and the log does not: for each reason, the rows.
+        steps: the repairs that made this log out of that in the source.
     """
 
     raw: Any
     engine: Engine
     left_out: Mapping[str, Any] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
 
     @cached_property
     def table(self) -> Any:
@@ -42,6 +47,60 @@ class ClickLog:
         """`table`, once it is known that all its rows can be counted; otherwise refused."""
         counts.refuse_unusable(counts.count_unusable(self.table, self.engine))
         return self.table
+
+    def validate(self, *, largest_label: int = LARGEST_LABEL, examples: int = 3) -> ValidationReport:
+        """Count what is wrong, rule by rule, with the first few `examples` of each; nothing is changed.
+
+        A row can break several rules. Labels may go up to `largest_label`.
+        """
+        from truerank.log.validation import validate
+
+        return validate(self.raw, self.engine, self.left_out, largest_label=largest_label, examples=examples)
+
+    def repair(
+        self,
+        *,
+        zero_based_positions: bool | Literal["sessions"] = False,
+        clicks_without_impression: Literal["drop"] | None = None,
+        drop_missing_ids: bool = False,
+        bad_positions: Literal["drop"] | None = None,
+        bad_labels: Literal["drop", "zero", "clip"] | None = None,
+        several_queries: Literal["split", "drop"] | None = None,
+        repeated_items: Literal["first", "max_label"] | None = None,
+        repeated_positions: Literal["drop_sessions"] | None = None,
+        swap_markers: Literal["clear"] | None = None,
+        bad_timestamps: Literal["clear"] | None = None,
+        largest_label: int = LARGEST_LABEL,
+    ) -> ClickLog:
+        """The log with what is wrong mended as asked, in the order of the arguments; `.repairs` counts what each did.
+
+        Args:
+            zero_based_positions: add 1 to every position, or with "sessions" to those of sessions that have a 0.
+            clicks_without_impression: drop clicks that have no position or no item.
+            drop_missing_ids: drop rows without session, query or item.
+            bad_positions: drop rows whose position is missing, unreadable or below 1.
+            bad_labels: labels that are missing, unreadable or out of range: drop their rows, or set them to 0; or
+                move those out of range to the end of the range, and leave the others.
+            several_queries: make a session for each query of a session (its ids become text), or drop such sessions.
+            repeated_items: of an item that stands in a session more than once keep the row with the smallest position
+                (and of these the one with the largest label), with its own label, or with the largest of all.
+            repeated_positions: drop sessions that have two rows at one position.
+            swap_markers: clear markers that are none, and those of sessions that have several.
+            bad_timestamps: clear timestamps that cannot be read.
+            largest_label: the end of the range of labels.
+        """
+        from truerank.log.repair import repair
+
+        asked = {name: value for name, value in locals().items() if name not in ("self", "largest_label", "repair")}
+        raw, steps = repair(self.raw, asked, largest_label)
+        return replace(self, raw=raw, steps=self.steps + steps)
+
+    @cached_property
+    def repairs(self) -> RepairReport:
+        """What the repairs that made this log did: how many rows and sessions each of them touched."""
+        from truerank.log.repair import RepairReport
+
+        return RepairReport(tuple(step.count(self.engine) for step in self.steps))
 
     def summary(self) -> LogSummary:
         """The log in a few numbers: sessions, lists, clicks by position, and what summing sessions would save."""
