@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from truerank.types import ClickSessions, SwapArms
+from truerank.types import ClickSessions, ItemPositionCounts, SwapArms
 
 
 def swapped_order(n_positions, k1, k2):
@@ -78,3 +78,27 @@ def draw_swap_arms_fixture():
 @pytest.fixture
 def rng():
     return np.random.default_rng(20220711)
+
+
+def draw_item_counts(theta, n_lists, sessions_per_list, rng, orders_per_list=3, relevance=(1, 3)):
+    """Counts by list, item and position of a log whose rankings vary and follow relevance, with a click cell by cell.
+
+    Each list is shown in a few orders that put relevant items on top, more or less; sessions choose among them.
+    """
+    n = len(theta)
+    chance = rng.beta(*relevance, size=(n_lists, 1, n))
+    noise = rng.gumbel(size=(n_lists, orders_per_list, n))
+    order = np.argsort(-(np.log(chance) + noise), axis=2)
+    sessions = rng.multinomial(sessions_per_list, rng.dirichlet(np.ones(orders_per_list), n_lists))
+    impressions = np.zeros((n_lists, n, n), dtype=np.int64)  # list, item, place
+    lists = np.arange(n_lists)[:, None]
+    for o in range(orders_per_list):
+        np.add.at(impressions, (lists, order[:, o], np.arange(n)), sessions[:, o, None])
+    clicks = rng.binomial(impressions, chance.transpose(0, 2, 1) * theta)
+    q, item, place = np.nonzero(impressions)
+    return ItemPositionCounts(q, item, place + 1, impressions[q, item, place], clicks[q, item, place])
+
+
+@pytest.fixture(name="draw_item_counts")
+def draw_item_counts_fixture():
+    return draw_item_counts

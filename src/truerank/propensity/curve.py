@@ -61,7 +61,7 @@ def curve(
     if smooth is None and (rises := _rises(table)).size:
         notes = (
             *notes,
-            f"θ rises at {_list(rises + 2)}. Hint: smooth='isotonic' if people look from the top and this is noise",
+            f"θ rises at {position_list(rises + 2)}. Hint: smooth='isotonic' if people look from the top down",
         )
     for note in notes:
         warnings.warn(note, PropensityWarning, stacklevel=2)
@@ -86,7 +86,9 @@ def training_curve(
     if above.size:
         k = int(above[np.argmax(table[above])])
         error = f" ± {theta[k] * log_errors[k]:.3g}" if log_errors is not None else ""
-        notes.append(f"θ is above θ_1 = 1 at {_list(above + 1)} (the most at {k + 1}: {theta[k]:.4g}{error}); capped")
+        notes.append(
+            f"θ is above θ_1 = 1 at {position_list(above + 1)} (the most at {k + 1}: {theta[k]:.4g}{error}); capped"
+        )
         table = np.minimum(table, 1.0)
     if smooth is None:
         return table, tuple(notes)
@@ -95,7 +97,7 @@ def training_curve(
     smoothed = _isotonic(table, known, log_errors)
     moved = np.flatnonzero(np.abs(smoothed - table) > 1e-12)
     if moved.size:
-        notes.append(f"smoothed to be non-increasing: θ was changed at {_list(moved + 1)}")
+        notes.append(f"smoothed to be non-increasing: θ was changed at {position_list(moved + 1)}")
     return smoothed, tuple(notes)
 
 
@@ -103,7 +105,7 @@ def refuse_gaps(theta: FloatArray, why: str, hint: str) -> None:
     """Raise for positions that have no estimate."""
     missing = np.flatnonzero(~np.isfinite(theta)) + 1
     if missing.size:
-        raise IdentificationError(f"θ at {_list(missing)} cannot be told: {why}. Hint: {hint}")
+        raise IdentificationError(f"θ at {position_list(missing)} cannot be told: {why}. Hint: {hint}")
 
 
 def _filled(theta: FloatArray, known: BoolArray, fill: Filling, notes: list[str]) -> FloatArray:
@@ -115,13 +117,13 @@ def _filled(theta: FloatArray, known: BoolArray, fill: Filling, notes: list[str]
     outside = missing[(missing < np.flatnonzero(known)[0]) | (missing > np.flatnonzero(known)[-1])]
     if outside.size:
         raise IdentificationError(
-            f"θ at {_list(outside + 1)} lies outside what is known, so nothing can be read off between neighbours. "
-            "Hint: cut the curve there"
+            f"θ at {position_list(outside + 1)} lies outside what is known, so nothing can be read off between "
+            "neighbours. Hint: cut the curve there"
         )
     x = np.log(np.arange(1, len(theta) + 1))
     table = theta.copy()
     table[missing] = np.exp(np.interp(x[missing], x[known], np.log(theta[known])))
-    notes.append(f"θ at {_list(missing + 1)} is not measured but interpolated (log θ over log position)")
+    notes.append(f"θ at {position_list(missing + 1)} is not measured but interpolated (log θ over log position)")
     return table
 
 
@@ -144,7 +146,7 @@ def _rises(theta: FloatArray) -> IntArray:
     return np.flatnonzero(np.diff(theta) > 0)
 
 
-def _list(positions: IntArray) -> str:
+def position_list(positions: IntArray) -> str:
     """Positions as people write them: 'position 3', 'positions 3, 5–8'."""
     runs = np.split(positions, np.flatnonzero(np.diff(positions) > 1) + 1)
     text = ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs)

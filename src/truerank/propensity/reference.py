@@ -1,0 +1,47 @@
+"""The sums of the kernels, as plainly as the formulas: the truth that the kernels are tested against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from truerank.propensity.cells import Cells
+from truerank.types import FloatArray
+
+
+def items_of(cells: Cells) -> Iterator[tuple[int, FloatArray, FloatArray]]:
+    """Of each item: its list, and its impressions and clicks at every position."""
+    for q in range(len(cells.list_offsets) - 1):
+        for g in range(cells.list_offsets[q], cells.list_offsets[q + 1]):
+            impressions, clicks = np.zeros((2, cells.n_positions))
+            cell = slice(cells.offsets[g], cells.offsets[g + 1])
+            impressions[cells.place[cell]] = cells.impressions[cell]
+            clicks[cells.place[cell]] = cells.clicks[cell]
+            yield q, impressions, clicks
+
+
+def conditional_likelihood(theta: FloatArray, cells: Cells) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+    """Σ_g Σ_k C_gk log π_gk with π_gk = N_gk θ_k / Σ_l N_gl θ_l; gradient, negative Hessian, and Σ_q s_q s_q'."""
+    n = cells.n_positions
+    value, information, by_list = 0.0, np.zeros((n, n)), np.zeros((len(cells.list_offsets) - 1, n))
+    for q, impressions, clicks in items_of(cells):
+        share = impressions * theta / (impressions @ theta)
+        value += float(clicks[clicks > 0] @ np.log(share[clicks > 0]))
+        by_list[q] += clicks - clicks.sum() * share
+        information += clicks.sum() * (np.diag(share) - np.outer(share, share))
+    return value, by_list.sum(axis=0), information, by_list.T @ by_list
+
+
+def pair_sums(cells: Cells, *, equal: bool) -> tuple[FloatArray, FloatArray]:
+    """For each list and two positions: w = Σ_g h_g and c = Σ_g h_g C_gk / N_gk over the items shown at both."""
+    n_lists, n = len(cells.list_offsets) - 1, cells.n_positions
+    weight, clicked = np.zeros((2, n_lists, n, n))
+    for q, impressions, clicks in items_of(cells):
+        for k in range(n):
+            for j in range(n):
+                if k != j and impressions[k] and impressions[j]:
+                    h = 1.0 if equal else impressions[k] * impressions[j] / (impressions[k] + impressions[j])
+                    weight[q, k, j] += h
+                    clicked[q, k, j] += h * clicks[k] / impressions[k]
+    return weight, clicked
