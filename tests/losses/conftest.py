@@ -12,9 +12,11 @@ from truerank import (
     Independent,
     Jet,
     PairFunction,
+    Ramp,
     RankNet,
     RankNetWithTies,
     RowSkipping,
+    Sigmoid,
     Square,
     Tabulated,
     geometric,
@@ -85,9 +87,11 @@ BUILT_IN_PAIRS = {
     "squared_hinge": SquaredHinge(),
     "square": Square(sigma=0.5),
     "ranknet_with_ties": RankNetWithTies(),
+    "sigmoid": Sigmoid(sigma=1.5),
+    "ramp": Ramp(sigma=0.7),
 }
 PAIRS = BUILT_IN_PAIRS | {"users_exponential": Exponential(), "users_lopsided": Lopsided()}
-SMOOTH = [name for name in PAIRS if "hinge" not in name]
+SMOOTH = [name for name in PAIRS if "hinge" not in name and name != "ramp"]
 
 
 class Batch(NamedTuple):

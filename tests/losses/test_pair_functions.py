@@ -9,8 +9,10 @@ from truerank import (
     Independent,
     Jet,
     PairFunction,
+    Ramp,
     RankNet,
     RankNetWithTies,
+    Sigmoid,
     Square,
     UnbiasedPairwiseLoss,
 )
@@ -38,6 +40,8 @@ def terms_of(pair):
         (SquaredHinge, lambda d: max(0, 1 - d) ** 2),
         (Square, lambda d: (1 - d) ** 2),
         (RankNetWithTies, lambda d: log(1 + exp(-d))),
+        (Sigmoid, lambda d: 1 / (1 + exp(d))),
+        (Ramp, lambda d: min(1, max(0, (1 - d) / 2))),
     ],
 )
 def test_l10_has_its_value_by_hand(kind, by_hand, sigma):
@@ -53,7 +57,7 @@ def test_ties_have_their_value_by_hand(term, sigma):
     np.testing.assert_allclose(getattr(RankNetWithTies(sigma), term)(S_I, S_J).value, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", [RankNet, Hinge, SquaredHinge, Square])
+@pytest.mark.parametrize("kind", [RankNet, Hinge, SquaredHinge, Square, Sigmoid, Ramp])
 def test_ties_cost_nothing_unless_asked_for(kind):
     assert kind().l11(S_I, S_J) is None
     assert kind().l00(S_I, S_J) is None
@@ -108,6 +112,14 @@ def test_ranknet_far_on_the_wrong_side_costs_the_distance():
     assert UnbiasedPairwiseLoss(None).value([-500, 500], [1, 0], None, [2]) == pytest.approx(2 * 1000)
 
 
+@pytest.mark.parametrize("kind", [Sigmoid, Ramp])
+def test_bounded_pair_functions_stay_between_0_and_1_and_cost_a_pair_1_in_both_orders_together(kind):
+    far = np.array([-1e6, -30.0, -0.2, 0.0, 0.9, 1e6])
+    one_way, other_way = kind().l10(far, 0 * far).value, kind().l01(far, 0 * far).value
+    assert np.all((one_way >= 0) & (one_way <= 1))
+    np.testing.assert_allclose(one_way + other_way, 1, rtol=1e-12)
+
+
 @pytest.mark.parametrize("sigma", [0, -1, float("nan"), float("inf")])
 def test_sigma_that_is_not_above_zero_is_refused(sigma):
     for build in (RankNet, Hinge, lambda s: UnbiasedPairwiseLoss(None, "square", sigma=s)):
@@ -129,6 +141,8 @@ def test_unknown_pair_function_is_refused_with_the_known_names(pair):
         ("squared_hinge", SquaredHinge),
         ("square", Square),
         ("ranknet_with_ties", RankNetWithTies),
+        ("sigmoid", Sigmoid),
+        ("ramp", Ramp),
     ],
 )
 def test_name_and_sigma_stand_for_the_pair_function(clicks, name, kind):

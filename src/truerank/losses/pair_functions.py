@@ -144,12 +144,33 @@ class RankNetWithTies(RankNet):
         return self.l11(s_i, s_j)
 
 
+class Sigmoid(_DifferencePairFunction):
+    """Sigmoid: ℓ10 = 1 / (1 + e^d), d = σ (s_i − s_j). Between 0 and 1, so no coefficient makes it unbounded."""
+
+    code = 5
+
+    def _of(self, d: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        wrong, right = np.exp(-np.logaddexp(0, d)), np.exp(-np.logaddexp(0, -d))
+        return wrong, -wrong * right, wrong * right * (right - wrong)
+
+
+class Ramp(_DifferencePairFunction):
+    """Ramp: ℓ10 = min(1, max(0, (1 − d) / 2)), d = σ (s_i − s_j). Between 0 and 1, and straight in between."""
+
+    code = 6
+
+    def _of(self, d: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return np.clip((1 - d) / 2, 0, 1), np.where(np.abs(d) < 1, -0.5, 0.0), np.zeros_like(d)
+
+
 _BY_NAME: dict[str, type[_DifferencePairFunction]] = {
     "ranknet": RankNet,
     "hinge": Hinge,
     "squared_hinge": SquaredHinge,
     "square": Square,
     "ranknet_with_ties": RankNetWithTies,
+    "sigmoid": Sigmoid,
+    "ramp": Ramp,
 }
 
 

@@ -24,7 +24,8 @@ class UnbiasedPairwiseLoss:
 
     Args:
         examination: how people look at the page; None for the plain loss on the clicks, without debiasing.
-        pair: a name (`ranknet`, `hinge`, `squared_hinge`, `square`, `ranknet_with_ties`) or a `PairFunction`.
+        pair: a name (`ranknet`, `hinge`, `squared_hinge`, `square`, `ranknet_with_ties`, or the bounded `sigmoid` and
+            `ramp`) or a `PairFunction`.
         sigma: σ of a named pair function.
         gain: what pairs of unequal grades weigh: None for all the same, otherwise the difference of their `linear`
             or `exp2` gains. It makes no difference for binary labels.

@@ -9,7 +9,7 @@ from numba import prange
 
 from truerank.compiled_kernels import compiled
 
-RANKNET, HINGE, SQUARED_HINGE, SQUARE, RANKNET_WITH_TIES = range(5)
+RANKNET, HINGE, SQUARED_HINGE, SQUARE, RANKNET_WITH_TIES, SIGMOID, RAMP = range(7)
 
 
 @compiled(inline="always")
@@ -20,6 +20,13 @@ def _ordered(code: int, d: float) -> Any:
         value = math.log1p(small) + max(-d, 0.0)
         wrong = (small if d > 0 else 1.0) / (1.0 + small)
         return value, -wrong, small / ((1.0 + small) * (1.0 + small))
+    if code == SIGMOID:
+        small = math.exp(-abs(d))
+        wrong = (small if d > 0 else 1.0) / (1.0 + small)
+        steepness = small / ((1.0 + small) * (1.0 + small))
+        return wrong, -steepness, steepness * (1.0 - 2.0 * wrong)
+    if code == RAMP:
+        return min(1.0, max(0.0, (1.0 - d) / 2.0)), (-0.5 if abs(d) < 1.0 else 0.0), 0.0
     short = 1.0 - d
     if code == SQUARE:
         return short * short, -2.0 * short, 2.0
