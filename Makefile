@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 RUN    := $(VENV)/bin/python
 WHEELS ?= dist
+# The build without GPU packages, or none: `torch` alone can bring gigabytes of them. Elsewhere: make test TORCH=torch
+TORCH  ?= torch==2.13.0+cpu
 
 .PHONY: help demo test lint format bench wheel clean
 
@@ -42,5 +44,7 @@ $(VENV)/.core: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	@$(RUN) -m pip install --quiet --disable-pip-version-check '$(TORCH)' 2>/dev/null \
+		|| echo "$(TORCH) is not to be had here; what needs it is not tested. See TORCH in the Makefile."
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.core

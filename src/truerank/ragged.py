@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,15 @@ def offsets_from_sizes(sizes: npt.ArrayLike) -> IntArray:
     offsets = np.zeros(len(size_array) + 1, dtype=np.int64)
     np.cumsum(size_array, out=offsets[1:])
     return offsets
+
+
+def blocks(offsets: IntArray, most: int) -> Iterator[tuple[int, int]]:
+    """Lists first:last, some at a time: as many as hold at most `most` rows together, and at least one."""
+    first, n_lists = 0, len(offsets) - 1
+    while first < n_lists:
+        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1)
+        yield first, last
+        first = last
 
 
 def list_order(group: npt.ArrayLike) -> Labels:

@@ -140,9 +140,24 @@ def built_in_pair(request):
     return request.param
 
 
+@pytest.fixture(params=BUILT_IN_PAIRS)
+def built_in_pair_name(request):
+    return request.param
+
+
 @pytest.fixture(params=SMOOTH)
-def smooth_pair(request):
-    return PAIRS[request.param]
+def smooth_pair_name(request):
+    return request.param
+
+
+@pytest.fixture
+def smooth_pair(smooth_pair_name):
+    return PAIRS[smooth_pair_name]
+
+
+@pytest.fixture(scope="session")
+def pairs_by_name():
+    return PAIRS
 
 
 @pytest.fixture(params=[1, 3], ids=["binary", "graded"])

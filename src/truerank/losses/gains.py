@@ -24,3 +24,13 @@ def gain_table(largest_label: int, gain: str) -> FloatArray:
             )
         return np.exp2(labels) - 1
     raise InputError(f"gain is {gain!r}; it must be one of {', '.join(map(repr, GAINS))}")
+
+
+def grade_weights(largest_label: int, gain: str | None) -> FloatArray:
+    """What multiplies ℓ_ab for grades a and b: |gain_a − gain_b|, and 1 if a = b or if `gain` is None."""
+    if gain is None:
+        return np.ones((largest_label + 1, largest_label + 1))
+    gains = gain_table(largest_label, gain)
+    weight: FloatArray = np.abs(np.subtract.outer(gains, gains))
+    np.fill_diagonal(weight, 1.0)
+    return weight

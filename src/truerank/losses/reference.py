@@ -12,7 +12,7 @@ import numpy as np
 from truerank.examination.base import Examination
 from truerank.examination.lookup import clicked_row_propensities, joint_propensities
 from truerank.losses.pair_functions import Jet, PairFunction
-from truerank.ragged import offsets_from_sizes
+from truerank.ragged import blocks, offsets_from_sizes
 from truerank.types import FloatArray, IntArray, Labels, Sessions
 
 _PAIRS_AT_A_TIME = 2_000_000
@@ -101,11 +101,8 @@ def _ordered_pairs(sessions: Sessions) -> Iterator[tuple[IntArray, IntArray, Int
     """(session, row i, row j) for every ordered pair, i = j included, some sessions at a time."""
     sizes = sessions.sizes
     ends = offsets_from_sizes(sizes**2)
-    first = 0
-    while first < sessions.n_sessions:
-        last = max(first + 1, int(np.searchsorted(ends, ends[first] + _PAIRS_AT_A_TIME, side="right")) - 1)
+    for first, last in blocks(ends, _PAIRS_AT_A_TIME):
         session = np.repeat(np.arange(first, last), sizes[first:last] ** 2)
         k = np.arange(ends[first], ends[last]) - ends[session]
         start, size = sessions.offsets[session], sizes[session]
         yield session, start + k // size, start + k % size
-        first = last

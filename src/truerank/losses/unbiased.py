@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from truerank.examination.base import Examination, check_examination
 from truerank.examination.lookup import clicked_pair_propensities, clicked_row_propensities
 from truerank.losses import reference
-from truerank.losses.gains import gain_table
+from truerank.losses.gains import grade_weights
 from truerank.losses.pair_functions import PairFunction, kernel_code, named_pair_function
 from truerank.ragged import read_scores, read_sessions
 from truerank.types import FloatArray, Sessions
@@ -47,7 +46,7 @@ class UnbiasedPairwiseLoss:
         self.examination = examination
         self.pair = named_pair_function(pair, sigma)
         self.gain = gain
-        gain_table(1, "linear" if gain is None else gain)  # refuses an unknown name now, not at the first batch
+        grade_weights(1, gain)  # refuses an unknown name now, not at the first batch
 
     def value(self, scores: Any, labels: Any, positions: Any, group: Any) -> float:
         """The loss, summed over sessions.
@@ -74,7 +73,7 @@ class UnbiasedPairwiseLoss:
         needs_positions = self.examination is not None
         sessions = read_sessions(labels, positions, group, needs_positions=needs_positions)
         score_array = read_scores(scores, sessions.n_rows)
-        grade_weight = self._grade_weight(sessions)
+        grade_weight = grade_weights(int(sessions.labels.max(initial=1)), self.gain)
         code = kernel_code(self.pair)
         if code is None:
             return reference.losses_and_derivatives(score_array, sessions, self.examination, self.pair, grade_weight)
@@ -103,12 +102,3 @@ class UnbiasedPairwiseLoss:
             hessian,
         )
         return value, gradient, hessian
-
-    def _grade_weight(self, sessions: Sessions) -> FloatArray:
-        largest = int(sessions.labels.max(initial=1))
-        if self.gain is None:
-            return np.ones((largest + 1, largest + 1))
-        gains = gain_table(largest, self.gain)
-        weight: npt.NDArray[np.float64] = np.abs(np.subtract.outer(gains, gains))
-        np.fill_diagonal(weight, 1.0)
-        return weight
