@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from truerank.log import (
         ClickLog as ClickLog,
         open_log as open_log,
+        open_pages as open_pages,
+        open_ubi as open_ubi,
     )
     from truerank.losses import (
         Hinge as Hinge,
@@ -105,6 +107,8 @@ _HOME = {
     "truerank.log": (
         "ClickLog",
         "open_log",
+        "open_pages",
+        "open_ubi",
     ),
     "truerank.losses": (
         "Hinge",

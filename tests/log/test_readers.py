@@ -159,7 +159,7 @@ def test_files_may_lack_columns_that_others_have(tmp_path, engine):
         (ROWS.drop_columns("label"), None, "no column 'label'; there are session, query, .* Hint: columns="),
         (ROWS, {"label": "clicks"}, "no column 'clicks' for 'label'; there are session"),
         (ROWS, {"label": "lable"}, "Hint: did you mean 'label'"),
-        (ROWS, {"sesion": "s"}, "'sesion', which is none of a log's: session, .* did you mean 'session'"),
+        (ROWS, {"sesion": "s"}, "'sesion', which is none of session, .* did you mean 'session'"),
         (ROWS, {"device": "device"}, "no column 'device'; there are"),
         (ROWS, {"label": 3}, r"columns\['label'\] is 3; it must be a name, or a mapping"),
         (ROWS, {"item": {"unit": "s"}}, "has 'unit'; it can have 'from', 'as_text'"),

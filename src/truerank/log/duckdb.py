@@ -79,6 +79,11 @@ class DuckDB:
         with self.errors():
             return self.backend.to_pyarrow(expression)
 
+    def write_parquet(self, expression: Any, path: Path) -> None:
+        """Write what an expression gives to one Parquet file."""
+        with self.errors():
+            self.backend.to_parquet(expression, path, compression="zstd")
+
     @contextmanager
     def errors(self) -> Iterator[None]:
         """Say which file cannot be read, and what to do when memory or disk run out."""

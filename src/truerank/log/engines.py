@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Protocol
 
 import ibis
@@ -37,6 +38,9 @@ class Engine(Protocol):
 
     def collect(self, expression: Any) -> Any:
         """Evaluate an expression: an Arrow table."""
+
+    def write_parquet(self, expression: Any, path: Path) -> None:
+        """Write what an expression gives to one Parquet file."""
 
     def errors(self) -> AbstractContextManager[None]:
         """Where the engine's errors become those of truerank."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import ibis
@@ -20,25 +20,25 @@ _GUESSED = (*IDS, "features")
 _UNITS = ("s", "ms", "us", "ns")
 
 
-def name_columns(table: Any, columns: Columns) -> Any:
-    """The columns of a log out of `table`, under their own names, with what is not theirs left behind."""
-    names = source_names(columns)
-    require_columns(table, {name: names[name] for name in (*REQUIRED, *columns)})
+def name_columns(
+    table: Any, columns: Columns, known: Sequence[str] = COLUMNS, required: Sequence[str] = REQUIRED
+) -> Any:
+    """The `known` columns out of `table`, under their own names, with what is not theirs left behind."""
+    names = source_names(columns, known)
+    require_columns(table, {name: names[name] for name in (*required, *columns)})
     kept = {name: table[source] for name, source in names.items() if source in table.columns}
     for name, column in kept.items():
         kept[name] = _as_said(name, column, settings_of(columns, name))
-        _check_type(name, names[name], kept[name])
+        if name in COLUMNS:
+            _check_type(name, names[name], kept[name])
     return table.select(**kept, **({FILE: table[FILE]} if FILE in table.columns else {}))
 
 
-def source_names(columns: Columns, known: Iterable[str] = COLUMNS) -> dict[str, str]:
+def source_names(columns: Columns, known: Sequence[str] = COLUMNS) -> dict[str, str]:
     """What the source calls each column: as `columns` says, otherwise its own name."""
-    known = tuple(known)
     for name, said in columns.items():
         if name not in known:
-            raise InputError(
-                f"columns names {name!r}, which is none of a log's: {', '.join(known)}{_near(name, known)}"
-            )
+            raise InputError(f"columns names {name!r}, which is none of {', '.join(known)}{_near(name, known)}")
         if not isinstance(said, str) and not (isinstance(said, Mapping) and isinstance(said.get("from", name), str)):
             raise InputError(f"columns[{name!r}] is {said!r}; it must be a name, or a mapping with 'from'")
         settings = [key for key in settings_of(columns, name) if key not in _SETTINGS.get(name, ())]
@@ -55,10 +55,10 @@ def settings_of(columns: Columns, name: str) -> dict[str, Any]:
     return {} if isinstance(said, str) else {key: value for key, value in said.items() if key != "from"}
 
 
-def text_columns(columns: Columns) -> set[str]:
+def text_columns(columns: Columns, known: Sequence[str] = COLUMNS) -> set[str]:
     """The columns of the source that a reader must not guess the type of: one bad value would stop it."""
-    names = source_names(columns)
-    return {names[n] for n in COLUMNS if n not in _GUESSED or settings_of(columns, n).get("as_text")}
+    names = source_names(columns, known)
+    return {names[n] for n in known if n not in _GUESSED or settings_of(columns, n).get("as_text")}
 
 
 def require_columns(table: Any, wanted: Mapping[str, str]) -> None:
@@ -73,11 +73,16 @@ def require_columns(table: Any, wanted: Mapping[str, str]) -> None:
 
 def graded(column: Any, grades: Mapping[Any, int]) -> Any:
     """Labels out of the names of events: the grade of each, 0 where there is none; unknown names stay as they are."""
-    if not isinstance(grades, Mapping) or not grades or not all(type(g) is int and g >= 0 for g in grades.values()):
-        raise InputError(f"grades is {grades!r}; it must give each event a whole number from 0")
+    check_grades(grades)
     event = column if column.type().is_string() else column.cast("string")
     cases = [(event == str(name), ibis.literal(str(grade))) for name, grade in grades.items()]
     return ibis.cases((event.isnull(), ibis.literal("0")), *cases, else_=event)
+
+
+def check_grades(grades: Any) -> None:
+    """Refuse grades that are not whole numbers from 0, by the name of the event."""
+    if not isinstance(grades, Mapping) or not grades or not all(type(g) is int and g >= 0 for g in grades.values()):
+        raise InputError(f"grades is {grades!r}; it must give each event a whole number from 0")
 
 
 def _as_said(name: str, column: Any, settings: Mapping[str, Any]) -> Any:
