@@ -1,0 +1,1 @@
+"""The command `truerank`: one file a verb, each a thin call of one public function."""

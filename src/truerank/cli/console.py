@@ -1,0 +1,68 @@
+"""What verbs print: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+from truerank.errors import TruerankWarning
+
+_PATIENCE = 2.0
+"""Seconds of work before a progress bar appears."""
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+
+
+def show(result: Any, text: str, as_json: bool) -> None:
+    """Print a result: as text for people, or as one JSON document."""
+    typer.echo(json.dumps(result, ensure_ascii=False, allow_nan=False, indent=1) if as_json else text)
+
+
+def say(message: str) -> None:
+    """Tell a person something that is not the result."""
+    typer.echo(message, err=True)
+
+
+def fail(message: str) -> None:
+    """Print one line about what went wrong."""
+    typer.echo(typer.style("error: ", fg="red", bold=True) + message, err=True)
+
+
+def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """Show truerank's own warnings, and what users should know of other packages, as a line."""
+    if issubclass(category, TruerankWarning | UserWarning):
+        typer.echo(typer.style("warning: ", fg="yellow", bold=True) + " ".join(str(message).split()), err=True)
+
+
+@contextmanager
+def progress(task: str) -> Iterator[Callable[[float, float], None]]:
+    """Hand out a function progress(done, total); past two seconds of work it draws a bar with the time left.
+
+    Nothing is drawn where standard error is not a terminal.
+    """
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
+    bar = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+    number = bar.add_task(task, total=None)
+    start = time.monotonic()
+
+    def update(done: float, total: float) -> None:
+        bar.update(number, completed=done, total=total)
+        if not bar.live.is_started and time.monotonic() - start > _PATIENCE:
+            bar.start()
+
+    try:
+        yield update
+    finally:
+        bar.stop()
