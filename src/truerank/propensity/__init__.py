@@ -2,6 +2,7 @@
 
 from truerank.propensity.counts import item_position_counts, position_counts, swap_arms
 from truerank.propensity.curve import curve
+from truerank.propensity.em import em
 from truerank.propensity.estimate import PropensityEstimate
 from truerank.propensity.harvest import harvest
 from truerank.propensity.joint_swap import joint_swap
@@ -10,6 +11,7 @@ from truerank.propensity.swap import swap
 __all__ = [
     "PropensityEstimate",
     "curve",
+    "em",
     "harvest",
     "item_position_counts",
     "joint_swap",

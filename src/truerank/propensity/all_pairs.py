@@ -8,8 +8,8 @@ import numpy as np
 
 from truerank.errors import InputError
 from truerank.propensity.cells import Cells
-from truerank.propensity.conditional import LogCurve, covariance
 from truerank.propensity.newton import maximize
+from truerank.propensity.sandwich import LogCurve, covariance
 from truerank.types import FloatArray
 
 Weights = Literal["overlap", "equal"]

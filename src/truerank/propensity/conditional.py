@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from truerank.propensity.cells import Cells
 from truerank.propensity.newton import maximize
-from truerank.ragged import read_sessions
-from truerank.types import ClickSessions, FloatArray, IntArray, ItemPositionCounts, Sessions
-
-
-@dataclass(frozen=True, eq=False)
-class LogCurve:
-    """log θ at the places in the cells, relative to the first, and its covariance."""
-
-    log_theta: FloatArray
-    covariance: FloatArray
+from truerank.propensity.sandwich import LogCurve, Shares, covariance, session_sandwich
+from truerank.types import ClickSessions, FloatArray, ItemPositionCounts
 
 
 def conditional(cells: Cells, *, by_list: bool) -> LogCurve:
@@ -50,56 +40,17 @@ def conditional(cells: Cells, *, by_list: bool) -> LogCurve:
 
 
 def session_errors(sessions: ClickSessions, counts: ItemPositionCounts, cells: Cells, found: LogCurve) -> FloatArray:
-    """The sandwich over sessions: lists and their relevance stay as they are, what is drawn again are sessions.
+    """The sandwich over sessions, with the r_g of the fit."""
+    from truerank.propensity.harvest_kernels import conditional_sums
 
-    A session's share in the gradient is Σ (c − θ_k r_g) (e_k − share of item g) over its rows, with the r_g of the fit:
-    clicks of one session may depend on each other in any way.
-    """
-    from truerank.propensity.harvest_kernels import conditional_sums, session_spread
-
-    rows = read_sessions(sessions.clicks, sessions.positions, sessions.group)
-    places, place = np.unique(cells.place, return_inverse=True)
+    _, place = np.unique(cells.place, return_inverse=True)
     theta = np.exp(found.log_theta)
     exposure = cells.impressions * theta[place]
-    share = exposure / cells.item_sums(exposure)[cells.item]
     relevance = cells.item_sums(cells.clicks) / cells.item_sums(exposure)
-    spread = session_spread(
-        rows.offsets,
-        _cell_of_rows(sessions, rows, counts, cells),
-        (rows.labels > 0).astype(np.float64),
-        theta[place] * relevance[cells.item],
-        place,
-        cells.item,
-        share,
-        cells.offsets,
-        len(places),
-    ).sum(axis=0)
+    shares = Shares(
+        expected=theta[place] * relevance[cells.item],
+        weight=np.ones(len(place)),
+        share=exposure / cells.item_sums(exposure)[cells.item],
+    )
     information = conditional_sums(theta, cells.offsets, place, cells.impressions, cells.clicks)[2].sum(axis=0)
-    return covariance(information, spread, rows.n_sessions)
-
-
-def _cell_of_rows(sessions: ClickSessions, rows: Sessions, counts: ItemPositionCounts, cells: Cells) -> IntArray:
-    """The cell that each row of the sessions was counted in, or −1 for those left out."""
-    query = np.repeat(np.asarray(sessions.query), rows.sizes)
-    columns = ((query, counts.list), (sessions.item, counts.item), (rows.positions, counts.position))
-    row_key, cell_key = np.zeros(rows.n_rows, dtype=np.int64), np.zeros(len(cells.row), dtype=np.int64)
-    for of_rows, of_counts in columns:
-        known = np.unique(of_counts)
-        row_key = row_key * len(known) + np.searchsorted(known, np.asarray(of_rows))
-        cell_key = cell_key * len(known) + np.searchsorted(known, of_counts[cells.row])
-    order = np.argsort(cell_key)
-    where = np.minimum(np.searchsorted(cell_key, row_key, sorter=order), len(order) - 1)
-    cell = order[where]
-    found: IntArray = np.where(cell_key[cell] == row_key, cell, -1)
-    return found
-
-
-def covariance(information: FloatArray, spread: FloatArray | None, cells: Cells | int) -> FloatArray:
-    """H⁻¹ S H⁻¹ n / (n − 1) with the spread S of the gradient's shares of n lists or sessions; H⁻¹ without."""
-    inverse = np.zeros_like(information)
-    inverse[1:, 1:] = np.linalg.inv(information[1:, 1:])
-    if spread is None:
-        return inverse
-    n = cells if isinstance(cells, int) else int(np.count_nonzero(np.diff(cells.list_offsets)))
-    sandwich: FloatArray = inverse @ spread @ inverse * n / max(n - 1, 1)
-    return sandwich
+    return session_sandwich(sessions, counts, cells, information, shares)

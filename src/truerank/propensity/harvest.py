@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
-
-from truerank.errors import IdentificationError, InputError
+from truerank.errors import InputError
 from truerank.propensity.all_pairs import Weights, all_pairs
-from truerank.propensity.cells import Cells, cells_of
 from truerank.propensity.conditional import conditional, session_errors
 from truerank.propensity.counts import counts_of
-from truerank.propensity.curve import Browsing, Filling, Smoothing, browsing_model, training_curve
+from truerank.propensity.curve import Browsing, Filling, Smoothing
 from truerank.propensity.estimate import PropensityEstimate
-from truerank.propensity.identification import identified, refuse_unidentified
-from truerank.types import ClickSessions, IntArray, ItemPositionCounts
-
-HarvestErrors = Literal["list", "session", "information"]
-_ERRORS = {
-    "list": "sandwich over {lists} lists",
-    "session": "sandwich over {sessions} sessions, each list's relevance as it is",
-    "information": "information matrix, clicks independent",
-}
-_FEW_LISTS = 50
+from truerank.propensity.sandwich import LogCurve
+from truerank.propensity.variation import VariationErrors, check_errors, comparable_cells, curve_estimate
+from truerank.types import ClickSessions, ItemPositionCounts
 
 
 def harvest(
@@ -34,7 +24,7 @@ def harvest(
     browsing: Browsing = "independent",
     smooth: Smoothing = None,
     fill: Filling = None,
-    errors: HarvestErrors = "list",
+    errors: VariationErrors = "list",
 ) -> PropensityEstimate:
     """θ_k / θ_1 from the natural variation of rankings (intervention harvesting, Agarwal et al. 2019).
 
@@ -67,8 +57,7 @@ def harvest(
     >>> harvest(counts, errors="information").theta.round(6).tolist()
     [1.0, 0.25]
     """
-    if errors not in _ERRORS:
-        raise InputError(f"errors is {errors!r}; it must be one of {', '.join(map(repr, _ERRORS))}")
+    check_errors(errors)
     counts = counts_of(source, ItemPositionCounts)
     cells, known_places = comparable_cells(counts, n_positions, fill)
     if relevance == "item":
@@ -77,52 +66,19 @@ def harvest(
         found = all_pairs(cells, weights, by_list=errors == "list")
     else:
         raise InputError(f"relevance is {relevance!r}; it must be 'item' or 'pair'")
-    covariance = found.covariance
-    n_sessions = 0
     if errors == "session":
         if relevance != "item" or not isinstance(source, ClickSessions):
             raise InputError("errors='session' needs ClickSessions and relevance='item'")
-        covariance, n_sessions = session_errors(source, counts, cells, found), source.n_sessions
-
-    n = cells.n_positions
-    theta, log_covariance = np.full(n, np.nan), np.full((n, n), np.nan)
-    theta[known_places] = np.exp(found.log_theta)
-    log_covariance[np.ix_(known_places, known_places)] = covariance
-    table, notes = training_curve(theta, np.sqrt(np.diagonal(log_covariance)), smooth=smooth, fill=fill)
-    n_lists = int(np.count_nonzero(np.diff(cells.list_offsets)))
-    if errors == "list" and n_lists < _FEW_LISTS:
-        hint = "Hint: errors='session' or 'information'"
-        notes = (*notes, f"only {n_lists} lists tell about positions: errors by list are rough. {hint}")
-    return PropensityEstimate(
-        method="harvest",
-        errors=_ERRORS[errors].format(lists=n_lists, sessions=n_sessions),
-        theta=theta,
-        log_covariance=log_covariance,
-        examination=browsing_model(table, browsing),
-        notes=notes,
-        details={
-            "relevance": relevance,
-            "items_compared": cells.n_items,
-            "clicks_compared": np.bincount(cells.place, cells.clicks, n),
-        },
+        found = LogCurve(found.log_theta, session_errors(source, counts, cells, found))
+    return curve_estimate(
+        "harvest",
+        found,
+        cells,
+        known_places,
+        browsing=browsing,
+        smooth=smooth,
+        fill=fill,
+        errors=errors,
+        n_sessions=source.n_sessions if isinstance(source, ClickSessions) else 0,
+        details={"relevance": relevance},
     )
-
-
-def comparable_cells(counts: ItemPositionCounts, n_positions: int | None, fill: Filling) -> tuple[Cells, IntArray]:
-    """The items that compare positions, and the places (from 0) that can be compared with position 1.
-
-    Others are refused, or left out if they are to be filled.
-    """
-    cells = cells_of(counts, n_positions)
-    known = identified(cells)
-    if fill is None:
-        refuse_unidentified(cells, known)
-    elif not known.all():
-        cells = cells_of(counts, cells.n_positions, without=np.flatnonzero(~known) + 1)
-    if known.sum() < 2:
-        raise IdentificationError(
-            "no item was shown at two positions and clicked: this log cannot tell propensities. Hint: a swap "
-            "experiment (truerank.propensity.plan says how large)"
-        )
-    several = np.diff(cells.offsets) > 1
-    return cells.where_items(several), np.flatnonzero(known)

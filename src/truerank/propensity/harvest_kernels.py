@@ -129,15 +129,17 @@ def session_spread(
     cell: Any,
     clicked: Any,
     expected: Any,
+    weight: Any,
     place: Any,
     cell_item: Any,
     share: Any,
     offsets: Any,
     n: int,
 ) -> Any:
-    """Per block of sessions: Σ s s', s one session's share in the gradient, Σ (c − E c) (e_k − share of its item).
+    """Per block of sessions: Σ s s', s one session's share in the gradient, Σ w (c − E c) (e_k − share of its item).
 
-    `cell` is the cell of each row or −1 for a row that tells nothing; `expected` is E c for a row of the cell.
+    `cell` is the cell of each row or −1 for a row that tells nothing; `expected` is E c for a row of the cell, and
+    `weight` is w.
     """
     n_sessions = len(session_offsets) - 1
     spread_out = np.zeros((BLOCKS, n, n))
@@ -149,7 +151,7 @@ def session_spread(
                 m = cell[row]
                 if m < 0:
                     continue
-                residual = clicked[row] - expected[m]
+                residual = weight[m] * (clicked[row] - expected[m])
                 score[place[m]] += residual
                 g = cell_item[m]
                 for other in range(offsets[g], offsets[g + 1]):

@@ -45,3 +45,44 @@ def pair_sums(cells: Cells, *, equal: bool) -> tuple[FloatArray, FloatArray]:
                     weight[q, k, j] += h
                     clicked[q, k, j] += h * clicks[k] / impressions[k]
     return weight, clicked
+
+
+def likely_relevance(theta: FloatArray, impressions: FloatArray, clicks: FloatArray, faint: float) -> float:
+    """The r of one item that maximises Σ_k C_k log(θ_k r) + (N_k − C_k) log(1 − θ_k r), by bisection.
+
+    `faint` misses are added to every position it was shown at, and to one with θ = 1.
+    """
+    shown = impressions > 0
+    chance, clicked = np.append(theta[shown], 1.0), np.append(clicks[shown], 0.0)
+    misses = np.append(impressions[shown] - clicks[shown], 0.0) + faint
+    low, high = 0.0, 1 / chance.max()
+    for _ in range(200):
+        r = (low + high) / 2
+        slope = clicked.sum() - misses @ (chance * r / (1 - chance * r))
+        low, high = (r, high) if slope > 0 else (low, r)
+    return low
+
+
+def position_based_likelihood(theta: FloatArray, cells: Cells, faint: float) -> tuple[float, FloatArray, FloatArray]:
+    """Σ_g max_r of the position-based likelihood, its gradient in log θ, and Σ_q s_q s_q'."""
+    value, by_list = 0.0, np.zeros((len(cells.list_offsets) - 1, cells.n_positions))
+    for q, impressions, clicks in items_of(cells):
+        r = likely_relevance(theta, impressions, clicks, faint)
+        if not clicks.sum():
+            continue
+        misses = np.where(impressions > 0, impressions - clicks + faint, 0.0)
+        value += float(clicks @ np.log(theta * r) + misses @ np.log1p(-theta * r) + faint * np.log1p(-r))
+        by_list[q] += clicks - misses * theta * r / (1 - theta * r)
+    return value, by_list.sum(axis=0), by_list.T @ by_list
+
+
+def em_step(theta: FloatArray, relevance: FloatArray, cells: Cells) -> tuple[FloatArray, FloatArray]:
+    """One round of EM: of what was not clicked, who looked (E e) and what was relevant (E r), and their shares."""
+    seen, shown = np.zeros((2, cells.n_positions))
+    new = np.zeros_like(relevance)
+    for g, (_, impressions, clicks) in enumerate(items_of(cells)):
+        missed, r = impressions - clicks, relevance[g]
+        seen += clicks + missed * theta * (1 - r) / (1 - theta * r)
+        shown += impressions
+        new[g] = (clicks + missed * (1 - theta) * r / (1 - theta * r)).sum() / impressions.sum()
+    return seen / shown, new
