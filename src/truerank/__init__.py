@@ -28,6 +28,9 @@ if TYPE_CHECKING:
         inverse_rank as inverse_rank,
         load_examination as load_examination,
     )
+    from truerank.experiment.training import (
+        train_on_log as train_on_log,
+    )
     from truerank.log import (
         ClickLog as ClickLog,
         open_log as open_log,
@@ -68,6 +71,7 @@ if TYPE_CHECKING:
     )
     from truerank.rankers import (
         lambda_gradient as lambda_gradient,
+        score_saved as score_saved,
     )
     from truerank.rankers.catboost import (
         CatBoostRanker as CatBoostRanker,
@@ -82,6 +86,8 @@ if TYPE_CHECKING:
         JointSwapExperiment as JointSwapExperiment,
         SwapExperiment as SwapExperiment,
         simulate_clicks as simulate_clicks,
+        simulate_log as simulate_log,
+        write_features as write_features,
     )
 
 __version__ = "0.1.0"
@@ -104,6 +110,7 @@ _HOME = {
         "inverse_rank",
         "load_examination",
     ),
+    "truerank.experiment.training": ("train_on_log",),
     "truerank.log": (
         "ClickLog",
         "open_log",
@@ -140,11 +147,17 @@ _HOME = {
         "pair_weights",
     ),
     "truerank.ragged": ("list_order",),
-    "truerank.rankers": ("lambda_gradient",),
+    "truerank.rankers": ("lambda_gradient", "score_saved"),
     "truerank.rankers.catboost": ("CatBoostRanker",),
     "truerank.rankers.lightgbm": ("LambdaMARTRanker",),
     "truerank.rankers.xgboost": ("XGBRanker",),
-    "truerank.simulate": ("JointSwapExperiment", "SwapExperiment", "simulate_clicks"),
+    "truerank.simulate": (
+        "JointSwapExperiment",
+        "SwapExperiment",
+        "simulate_clicks",
+        "simulate_log",
+        "write_features",
+    ),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

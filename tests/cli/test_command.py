@@ -6,6 +6,7 @@ import importlib
 import inspect
 import json
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -89,30 +90,30 @@ def test_debug_shows_where_an_error_came_from(run, in_folder):
     assert answer.err.splitlines()[-1] == "error: clicks.parquet does not exist"
 
 
-def test_a_fault_of_truerank_itself_is_told_from_a_refusal(run, small_log, monkeypatch):
+def test_a_fault_of_truerank_itself_is_told_from_a_refusal(run, log, monkeypatch):
     def breaks(*args):
         raise ZeroDivisionError("all gone")
 
     monkeypatch.setattr("truerank.log.summary.summarize", breaks)
-    answer = run("summary", small_log)
+    answer = run("summary", log)
     assert answer.code == 3
     assert answer.err.startswith("error: ZeroDivisionError: all gone. Hint: `truerank --debug")
 
 
-def test_summary_tells_what_the_log_holds(run, small_log):
-    answer = run("summary", small_log)
+def test_summary_tells_what_the_log_holds(run, log):
+    answer = run("summary", log)
     assert answer.code == 0
     assert answer.err == ""
-    assert re.search(r"sessions +3\b", answer.out)
+    assert re.search(r"sessions +8,940\b", answer.out)
 
 
-def test_json_is_one_document(run, small_log):
-    found = json.loads(run("summary", small_log, "--json").out)
-    assert (found["sessions"], found["clicks"]) == (3, 2)
-    assert [row["clicks"] for row in found["positions"]] == [2, 0]
+def test_json_is_one_document(run, log):
+    found = json.loads(run("summary", log, "--json").out)
+    assert found["sessions"] == 60 * found["lists"]
+    assert sum(row["clicks"] for row in found["positions"]) == found["clicks"]
 
 
-def test_warnings_are_lines_on_standard_error(run, small_log, monkeypatch):
+def test_warnings_are_lines_on_standard_error(run, log, monkeypatch):
     import warnings
 
     from truerank.errors import CacheWarning
@@ -127,5 +128,15 @@ def test_warnings_are_lines_on_standard_error(run, small_log, monkeypatch):
     monkeypatch.setattr(summary, "summarize", warns)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        answer = run("summary", small_log)
+        answer = run("summary", log)
     assert answer.err.splitlines() == ["warning: the disk is full"]
+
+
+def test_the_examples_in_the_help_run_one_after_the_other(run, judged):
+    for verb in command.VERBS:
+        (block,) = re.findall(r"^```sh\n(.*?)^```", inspect.getdoc(function_of(verb)), re.MULTILINE | re.DOTALL)
+        for line in block.splitlines():
+            _, *arguments = shlex.split(line)
+            answer = run(*arguments)
+            assert answer.code == 0, f"{line}\n{answer.err}"
+            assert answer.out

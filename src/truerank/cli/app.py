@@ -21,7 +21,7 @@ from truerank.errors import TruerankError
 
 # In the order of the help; each is a function of this name in a file of this name, which imports nothing heavy at its
 # top: `truerank --help` reads them all.
-VERBS = ("summary",)
+VERBS = ("simulate", "summary", "estimate", "train", "evaluate")
 
 REFUSED, FAULT, INTERRUPTED = 1, 3, 130
 
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         try:
             command(given, prog_name="truerank")
         except (TruerankError, OSError) as error:
-            _fail(error, REFUSED, str(error), "--debug" in given)
+            _fail(error, REFUSED, _message(error), "--debug" in given)
         except Exception as error:
             said = f"{type(error).__name__}: {error}. Hint: `truerank --debug …` shows where; please report it"
             _fail(error, FAULT, said, "--debug" in given)
@@ -72,6 +72,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if stop.code == INTERRUPTED:
                 console.say("\nstopped; files that were not complete are not there")
             raise
+
+
+def _message(error: TruerankError | OSError) -> str:
+    """What an error says; of the system's own, the file and what is wrong with it."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _fail(error: Exception, code: int, message: str, debug: bool) -> None:

@@ -2,5 +2,6 @@
 
 from truerank.rankers.objective import LambdaObjective, lambda_gradient
 from truerank.rankers.ratios import PositionRatios, RatioObjective
+from truerank.rankers.saved_models import score_saved
 
-__all__ = ["LambdaObjective", "PositionRatios", "RatioObjective", "lambda_gradient"]
+__all__ = ["LambdaObjective", "PositionRatios", "RatioObjective", "lambda_gradient", "score_saved"]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from truerank.errors import InputError, MissingExtraError
+from truerank.errors import FileFormatError, InputError, MissingExtraError
 from truerank.pairs import PairWeights, pair_weights
 from truerank.rankers.base import PairwiseRanker, Task
+from truerank.rankers.saved_models import check_columns
 from truerank.rankers.validation import ValidationSet
 
 try:
@@ -101,3 +103,14 @@ class CatBoostRanker(PairwiseRanker):
             pairs_weight=pairs.weight[positive],
             **given,
         )
+
+
+def predict_saved(path: Path, X: Any) -> npt.NDArray[np.float64]:
+    """The score of each row by the model in a file."""
+    try:
+        model = catboost.CatBoost().load_model(os.fspath(path))
+    except catboost.CatBoostError as error:
+        raise FileFormatError(f"{path} is not a whole CatBoost model") from error
+    check_columns(path, X, len(model.feature_names_))
+    scores: npt.NDArray[np.float64] = model.predict(X)
+    return scores

@@ -13,9 +13,10 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from truerank.atomic import replace_whole
-from truerank.errors import InputError
+from truerank.errors import FileFormatError, InputError
 from truerank.rankers.base import PairwiseRanker, Task
 from truerank.rankers.ratios import PositionRatios
+from truerank.rankers.saved_models import check_columns
 from truerank.rankers.validation import ValidationSet
 
 _EARLY_STOPPING = ("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change")
@@ -192,3 +193,14 @@ def _ratios_of(model: Any) -> PositionRatios | None:
             if line.startswith(_RATIOS_LINE):
                 return PositionRatios.from_dict(json.loads(line.removeprefix(_RATIOS_LINE)))
     return None
+
+
+def predict_saved(path: Path, X: Any) -> npt.NDArray[np.float64]:
+    """The score of each row by the model in a file."""
+    try:
+        booster = lightgbm.Booster(model_file=path)
+    except lightgbm.basic.LightGBMError as error:
+        raise FileFormatError(f"{path} is not a whole LightGBM model") from error
+    check_columns(path, X, booster.num_feature())
+    scores: npt.NDArray[np.float64] = booster.predict(X)
+    return scores

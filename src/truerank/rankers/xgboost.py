@@ -5,15 +5,17 @@ from __future__ import annotations
 import copy
 import json
 import os
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from truerank.errors import InputError, MissingExtraError
+from truerank.errors import FileFormatError, InputError, MissingExtraError
 from truerank.rankers.base import PairwiseRanker, Task
 from truerank.rankers.ratios import PositionRatios
+from truerank.rankers.saved_models import check_columns
 from truerank.rankers.validation import ValidationSet
 
 try:
@@ -183,3 +185,14 @@ def _ratios_of(booster: Any) -> PositionRatios | None:
     """The position ratios that a model was left with, if it has any."""
     text = None if booster is None else booster.attr(_RATIOS_ATTRIBUTE)
     return None if text is None else PositionRatios.from_dict(json.loads(text))
+
+
+def predict_saved(path: Path, X: Any) -> npt.NDArray[np.float32]:
+    """The score of each row by the model in a file."""
+    try:
+        booster = xgboost.Booster(model_file=os.fspath(path))
+    except xgboost.core.XGBoostError as error:
+        raise FileFormatError(f"{path} is not a whole XGBoost model") from error
+    check_columns(path, X, booster.num_features())
+    scores: npt.NDArray[np.float32] = booster.predict(xgboost.DMatrix(X), validate_features=False)
+    return scores

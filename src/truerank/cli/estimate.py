@@ -1,0 +1,60 @@
+"""`truerank estimate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truerank.cli.choices import Browsing, Estimator
+from truerank.cli.console import AsJson, show
+
+if TYPE_CHECKING:
+    from truerank.log import ClickLog
+
+
+def estimate(
+    log: Annotated[str, typer.Argument(help="The click log: a file, a folder, or a pattern in quotes.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Save the estimate here, .json, to train with.")
+    ] = None,
+    by: Annotated[
+        Estimator,
+        typer.Option(
+            help="What to read it from: a swap experiment in the log, or what was shown at several positions."
+        ),
+    ] = "auto",
+    browsing: Annotated[Browsing, typer.Option(help="How two positions go together.")] = "independent",
+    positions: Annotated[int | None, typer.Option(min=2, help="Leave out what was shown further down.")] = None,
+    smooth: Annotated[bool, typer.Option("--smooth", help="Make the curve that trains non-increasing.")] = False,
+    fill: Annotated[bool, typer.Option("--fill", help="Read positions not measured off between neighbours.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate how likely each position is looked at, with intervals; refuses what the log cannot tell.
+
+    ```sh
+    truerank estimate clicks.parquet --out exam.json --browsing continuous --smooth
+    ```
+    """
+    from truerank import propensity
+    from truerank.log import open_log
+
+    opened = open_log(log)
+    how: dict[str, Any] = {
+        "smooth": "isotonic" if smooth else None,
+        "fill": "interpolate" if fill else None,
+        "browsing": browsing,
+    }
+    if (_best(opened) if by == "auto" else by) == "swap":
+        found = propensity.swap(opened, **how)
+    else:
+        found = propensity.harvest(opened, n_positions=positions, **how)
+    if out is not None:
+        found.save(out)
+    show(found.to_dict(), found.summary() + (f"\n\nwrote {out}" if out else ""), as_json)
+
+
+def _best(log: ClickLog) -> str:
+    """An experiment, where the log has one, tells more than what happened to move."""
+    return "swap" if "swap" in log.table.columns and log.swap_arms().k1.size else "harvest"
