@@ -131,6 +131,11 @@ class ClickLog:
         """How often each item of each list was shown at each position, and clicked there."""
         return counts.item_position_counts(self.checked, self.engine)
 
+    @property
+    def has_swaps(self) -> bool:
+        """Whether the log has a column that marks the sessions of swap experiments."""
+        return "swap" in self.raw.columns
+
     def swap_arms(self) -> SwapArms:
         """Sessions and clicks of each arm of each swap experiment."""
         return counts.swap_arms(self.checked, self.engine)

@@ -2,19 +2,27 @@
 
 from truerank.propensity.counts import item_position_counts, position_counts, swap_arms
 from truerank.propensity.curve import curve
+from truerank.propensity.diagnose import Diagnosis, diagnose
+from truerank.propensity.door import estimate
 from truerank.propensity.em import em
 from truerank.propensity.estimate import PropensityEstimate
 from truerank.propensity.harvest import harvest
 from truerank.propensity.joint_swap import joint_swap
+from truerank.propensity.plan import SwapPlan, plan
 from truerank.propensity.swap import swap
 
 __all__ = [
+    "Diagnosis",
     "PropensityEstimate",
+    "SwapPlan",
     "curve",
+    "diagnose",
     "em",
+    "estimate",
     "harvest",
     "item_position_counts",
     "joint_swap",
+    "plan",
     "position_counts",
     "swap",
     "swap_arms",

@@ -126,6 +126,17 @@ def counts_of(source: Any, kind: type[Counts]) -> Counts:
     return _checked(found)
 
 
+def arms_of(source: Any) -> SwapArms | None:
+    """The arms of the swap experiments in counts, click sessions or a click log; None if there are none in it."""
+    if isinstance(source, SwapArms):
+        arms = _checked(source)
+    elif getattr(source, "has_swaps", False) or (isinstance(source, ClickSessions) and source.swap is not None):
+        arms = counts_of(source, SwapArms)
+    else:
+        return None
+    return arms if len(arms.k1) and arms.k1.max() > 0 else None
+
+
 def _checked(counts: Counts) -> Counts:
     """The same counts with every field a flat array, whole numbers where they must be, clicks ≤ impressions."""
     read = {f.name: _column(getattr(counts, f.name), f.name) for f in fields(counts)}
