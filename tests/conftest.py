@@ -9,6 +9,7 @@ settings.load_profile("truerank")
 
 NOT_HERE = "the public data sets are not on this machine"
 NO_TORCH = "torch is not installed"
+NO_BROWSER = "Chromium and its driver are not on this machine"
 
 
 @pytest.fixture(scope="session")
@@ -24,10 +25,10 @@ def real_data():
 def pytest_runtest_makereport():
     """Where nothing may be skipped (`.ci/run`), a skip is a failure, except for want of what can't be had everywhere.
 
-    That is data nobody may pass on, and a build of PyTorch without GPU packages.
+    That is data nobody may pass on, a build of PyTorch without GPU packages, and a browser.
     """
     report = yield
-    excused = any(reason in str(report.longrepr) for reason in (NOT_HERE, NO_TORCH))
+    excused = any(reason in str(report.longrepr) for reason in (NOT_HERE, NO_TORCH, NO_BROWSER))
     if report.skipped and not excused and os.environ.get("TRUERANK_NOTHING_SKIPS"):
         report.outcome = "failed"
         report.longrepr = f"skipped, and nothing may be: {report.longrepr}"

@@ -82,6 +82,9 @@ if TYPE_CHECKING:
     from truerank.rankers.xgboost import (
         XGBRanker as XGBRanker,
     )
+    from truerank.report import (
+        Report as Report,
+    )
     from truerank.simulate import (
         JointSwapExperiment as JointSwapExperiment,
         SwapExperiment as SwapExperiment,
@@ -151,6 +154,7 @@ _HOME = {
     "truerank.rankers.catboost": ("CatBoostRanker",),
     "truerank.rankers.lightgbm": ("LambdaMARTRanker",),
     "truerank.rankers.xgboost": ("XGBRanker",),
+    "truerank.report": ("Report",),
     "truerank.simulate": (
         "JointSwapExperiment",
         "SwapExperiment",

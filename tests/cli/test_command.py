@@ -10,10 +10,11 @@ import shlex
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
-import truerank
+import truerank as tr
 from truerank.cli import app as command
 
 every_verb = pytest.mark.parametrize("verb", command.VERBS)
@@ -67,7 +68,7 @@ def test_without_a_verb_help_is_shown(run):
 
 
 def test_the_version_is_told(run):
-    assert run("--version").out.strip() == f"truerank {truerank.__version__}"
+    assert run("--version").out.strip() == f"truerank {tr.__version__}"
 
 
 def test_a_wrong_verb_is_wrong_usage_and_the_right_one_is_suggested(run):
@@ -133,6 +134,8 @@ def test_warnings_are_lines_on_standard_error(run, log, monkeypatch):
 
 
 def test_the_examples_in_the_help_run_one_after_the_other(run, judged):
+    Path("truerank-demo").mkdir()
+    tr.Report("A log", "Nothing in it.", (), {}).save("truerank-demo/report.json")
     for verb in command.VERBS:
         (block,) = re.findall(r"^```sh\n(.*?)^```", inspect.getdoc(function_of(verb)), re.MULTILINE | re.DOTALL)
         for line in block.splitlines():

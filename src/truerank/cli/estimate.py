@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from truerank.cli.choices import Browsing, Estimator
 from truerank.cli.console import AsJson, show
-
-if TYPE_CHECKING:
-    from truerank.log import ClickLog
 
 
 def estimate(
@@ -37,24 +34,14 @@ def estimate(
     truerank estimate clicks.parquet --out exam.json --browsing continuous --smooth
     ```
     """
-    from truerank import propensity
     from truerank.log import open_log
+    from truerank.propensity import estimate as estimate_propensities
 
-    opened = open_log(log)
-    how: dict[str, Any] = {
-        "smooth": "isotonic" if smooth else None,
-        "fill": "interpolate" if fill else None,
-        "browsing": browsing,
-    }
-    if (_best(opened) if by == "auto" else by) == "swap":
-        found = propensity.swap(opened, **how)
-    else:
-        found = propensity.harvest(opened, n_positions=positions, **how)
+    options: dict[str, Any] = {"browsing": browsing}
+    options |= {"smooth": "isotonic"} if smooth else {}
+    options |= {"fill": "interpolate"} if fill else {}
+    options |= {"n_positions": positions} if positions else {}
+    found = estimate_propensities(open_log(log), by, **options)
     if out is not None:
         found.save(out)
     show(found.to_dict(), found.summary() + (f"\n\nwrote {out}" if out else ""), as_json)
-
-
-def _best(log: ClickLog) -> str:
-    """An experiment, where the log has one, tells more than what happened to move."""
-    return "swap" if "swap" in log.table.columns and log.swap_arms().k1.size else "harvest"
