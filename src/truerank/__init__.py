@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         propensity as propensity,
     )
     from truerank.datasets import (
+        generate_dataset as generate_dataset,
         load_dataset as load_dataset,
         read_ranked as read_ranked,
         read_svmlight as read_svmlight,
@@ -98,6 +99,7 @@ __version__ = "0.1.0"
 _HOME = {
     "truerank": ("propensity",),
     "truerank.datasets": (
+        "generate_dataset",
         "load_dataset",
         "read_ranked",
         "read_svmlight",

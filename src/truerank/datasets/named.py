@@ -103,7 +103,10 @@ def load_dataset(
     """
     known = sorted([*LAYOUTS, RANKED])
     if name not in known:
-        raise InputError(f"there is no data set named {name!r}; known are {', '.join(known)}")
+        raise InputError(
+            f"there is no data set named {name!r}; known are {', '.join(known)}. "
+            "Hint: web and shop are generated: truerank.generate_dataset"
+        )
     if fold not in range(1, FOLDS + 1):
         raise InputError(f"fold is {fold!r}; it must be a whole number from 1 to {FOLDS}")
     if fold != 1 and not (name in LAYOUTS and LAYOUTS[name][0].in_folds):
