@@ -110,6 +110,33 @@ class ClickSessions:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionCounts:
+    """A click log with equal sessions counted: what was shown for a query, in what order, and what was clicked.
+
+    Nothing that weighted pairs, propensities or losses are made of is lost: all that is gone is which session was
+    which, and when. Entry s stands for `sessions[s]` sessions of `query[s]`, each of which showed the items of its
+    `group[s]` rows. Queries, and rows by position, are in ascending order, whatever the order of the log was.
+    """
+
+    query: npt.NDArray[Any]
+    group: IntArray
+    sessions: IntArray
+    item: npt.NDArray[Any]
+    position: Labels
+    label: Labels
+
+    @property
+    def n_sessions(self) -> int:
+        """How many sessions were counted."""
+        return int(self.sessions.sum())
+
+    @property
+    def n_rows(self) -> int:
+        """How many impressions were counted."""
+        return int(self.sessions @ self.group)
+
+
+@dataclass(frozen=True, slots=True)
 class PositionCounts:
     """How often each position was shown, and clicked; one entry a position, in ascending order."""
 

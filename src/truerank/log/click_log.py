@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,12 +16,15 @@ from truerank.log import counts
 from truerank.log.engines import Engine
 from truerank.log.rules import LARGEST_LABEL
 from truerank.log.schema import FILE, canonical
-from truerank.types import ItemPositionCounts, PositionCounts, SwapArms
+from truerank.log.sessions import PORTION, CountedSessions, Progress, sessions_of_log
+from truerank.types import ItemPositionCounts, PositionCounts, SessionCounts, SwapArms
 
 if TYPE_CHECKING:
+    from truerank.examination import Examination
     from truerank.log.repair import RepairReport, Step
     from truerank.log.summary import LogSummary
     from truerank.log.validation import ValidationReport
+    from truerank.pairs import PairWeights
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,3 +143,48 @@ class ClickLog:
     def swap_arms(self) -> SwapArms:
         """Sessions and clicks of each arm of each swap experiment."""
         return counts.swap_arms(self.checked, self.engine)
+
+    @property
+    def counted(self) -> CountedSessions:
+        """Equal sessions, to be counted by the engine: what `compact` and `SessionStore` are made of."""
+        return sessions_of_log(self.checked, self.engine)
+
+    def session_counts(self) -> SessionCounts:
+        """The whole log with equal sessions counted."""
+        return next(self.counted.in_portions(sys.maxsize))
+
+    def compact(
+        self,
+        examination: Examination | None = None,
+        method: str = "robust",
+        *,
+        merge: str = "exact",
+        normalize: str | None = "session",
+        gain: str = "linear",
+        portion: int = PORTION,
+        progress: Progress | None = None,
+    ) -> PairWeights:
+        """The weighted pairs of the log, as `truerank.pair_weights` makes them of one that fits in memory.
+
+        The engine counts equal sessions, for some queries after the other; these are made pairs. The order of the rows
+        and how they are split into files make no difference. `.query` and `.item` name the rows of the pairs, and
+        `pairs.features(...)` finds their features. A session is the rows with one session and one query.
+
+        >>> import pyarrow as pa
+        >>> from truerank import Independent, open_log
+        >>> shown = {"session": [1, 1, 2, 2], "query": ["a"] * 4, "item": [7, 8, 8, 7], "position": [1, 2, 1, 2]}
+        >>> log = open_log(pa.table({**shown, "label": [0, 1, 0, 1]}))
+        >>> pairs = log.compact(Independent([1, 0.5]))
+        >>> pairs.item.tolist(), pairs.i.tolist(), pairs.j.tolist(), pairs.weight.tolist()
+        ([7, 8], [0, 1], [1, 0], [2.0, 2.0])
+
+        Args:
+            examination: how people look at the page; needed by the methods `robust` and `complete`.
+            method, merge, normalize, gain: as for `truerank.pair_weights`.
+            portion: about how many impressions to count at a time: less takes less memory, and more passes.
+            progress: called with the impressions done and those in all, after each portion.
+        """
+        from truerank.pairs.compaction import compact
+
+        portions = self.counted.in_portions(portion, progress)
+        return compact(portions, method, examination, merge=merge, normalize=normalize, gain=gain)

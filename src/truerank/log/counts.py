@@ -42,8 +42,8 @@ def item_position_counts(table: Any, engine: Engine) -> ItemPositionCounts:
     """How often each item of each list was shown at each position, and clicked there."""
     found = engine.collect(_counted(table, ["query", "item", "position"]))
     return ItemPositionCounts(
-        list=_ids(found, "query"),
-        item=_ids(found, "item"),
+        list=ids_of(found["query"]),
+        item=ids_of(found["item"]),
         position=_whole(found, "position"),
         impressions=_whole(found, "impressions"),
         clicks=_whole(found, "clicks"),
@@ -111,7 +111,7 @@ def _whole(found: Any, name: str) -> IntArray:
     return found[name].to_numpy().astype(np.int64)  # type: ignore[no-any-return]
 
 
-def _ids(found: Any, name: str) -> npt.NDArray[Any]:
-    """Ids as whole numbers or as NumPy text."""
-    values: npt.NDArray[Any] = found[name].to_numpy()
+def ids_of(column: Any) -> npt.NDArray[Any]:
+    """An Arrow column of ids as whole numbers or as NumPy text."""
+    values: npt.NDArray[Any] = np.asarray(column)
     return values.astype(str) if values.dtype == object else values

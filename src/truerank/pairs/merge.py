@@ -6,7 +6,9 @@ before training, and the gradient stays what it was.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -149,10 +151,8 @@ def add(a: PairWeights, b: PairWeights) -> PairWeights:
         )
     if a.merge is None or a.query is None or a.item is None or b.query is None or b.item is None:
         return _add_row_by_row(a, b)
-    query, item = join_ids(a.query, b.query, "query"), join_ids(a.item, b.item, "item")
-    both = _side_by_side(a, b)
-    merged = merge_lists(both, query, item, a.merge)
-    return _without_source(merged)
+    both = side_by_side([a, b])
+    return without_source(merge_lists(both, both.query, both.item, a.merge))
 
 
 def _add_row_by_row(a: PairWeights, b: PairWeights) -> PairWeights:
@@ -171,30 +171,33 @@ def _add_row_by_row(a: PairWeights, b: PairWeights) -> PairWeights:
     lists, rows = np.arange(a.n_lists), np.arange(a.n_rows)
     places = (rows - np.repeat(a.row_offsets[:-1], a.group)).astype(np.int32)
     matching = Matching(np.tile(lists, 2), np.tile(places, 2), a.group, rows, lists)
-    both = _side_by_side(a, b)
+    both = side_by_side([a, b])
     summed = sum_matched(both, matching, np.tile(lists, 2), np.tile(rows, 2), "exact")
-    return _without_source(summed, query=a.query, item=a.item, merge=None)
+    return without_source(summed, query=a.query, item=a.item, merge=None)
 
 
-def _side_by_side(a: PairWeights, b: PairWeights) -> PairWeights:
+def side_by_side(parts: Sequence[PairWeights], merge: str | None = None) -> PairWeights:
+    """The lists of all parts, one after the other; ids stay if all have them."""
+
     def joined(name: str) -> Any:
-        first, second = getattr(a, name), getattr(b, name)
-        return None if first is None or second is None else np.concatenate([first, second])
+        arrays = [getattr(part, name) for part in parts]
+        if any(array is None for array in arrays):
+            return None
+        if name in ("query", "item"):
+            return reduce(lambda a, b: join_ids(a, b, name), arrays)
+        return np.concatenate(arrays)
 
+    names = ("group", "i", "j", "weight", "query", "item", "position_i", "position_j", "sessions")
+    starts = np.cumsum([0, *(part.n_pairs for part in parts)])
     return PairWeights(
-        group=joined("group"),
-        offsets=np.concatenate([a.offsets, a.offsets[-1] + b.offsets[1:]]),
-        i=joined("i"),
-        j=joined("j"),
-        weight=joined("weight"),
-        position_i=joined("position_i"),
-        position_j=joined("position_j"),
-        sessions=joined("sessions"),
-        sessions_without_pairs=a.sessions_without_pairs + b.sessions_without_pairs,
+        **{name: joined(name) for name in names},
+        offsets=np.concatenate([[0], *(p.offsets[1:] + start for p, start in zip(parts, starts, strict=False))]),
+        sessions_without_pairs=sum(part.sessions_without_pairs for part in parts),
+        merge=merge,
     )
 
 
-def _without_source(pairs: PairWeights, **changes: Any) -> PairWeights:
+def without_source(pairs: PairWeights, **changes: Any) -> PairWeights:
     """The rows of a sum come from two inputs, so no single input row can be named."""
     return replace(pairs, source_row=None, **changes)
 

@@ -13,12 +13,13 @@ from truerank.examination.lookup import clicked_pair_propensities, clicked_row_p
 from truerank.losses.gains import gain_table
 from truerank.pairs.merge import MERGES, Matching, match_sessions, sum_matched
 from truerank.pairs.pair_weights import PairWeights, place_dtype
-from truerank.ragged import offsets_from_sizes, read_sessions
+from truerank.ragged import offsets_from_sizes, read_sessions, read_whole_numbers
 from truerank.types import FloatArray, IntArray, Sessions
 
 METHODS = ("none", "ratio", "robust", "complete")
 NORMALIZATIONS = ("session", "list", "none")
 _LARGEST_KEPT_POSITION = 65_535
+_MOST_SESSIONS = 2**31 - 1
 
 
 def pair_weights(
@@ -30,6 +31,7 @@ def pair_weights(
     *,
     query: Any = None,
     item: Any = None,
+    sessions: Any = None,
     merge: str = "exact",
     normalize: str | None = "session",
     gain: str = "linear",
@@ -54,6 +56,7 @@ def pair_weights(
         examination: how people look at the page; needed by `robust` and `complete`.
         query: one id a session. With `item`, sessions over the same items are added up.
         item: one id a row.
+        sessions: how many sessions each of these stands for, if equal ones were counted (`ClickLog.session_counts`).
         merge: what "the same items" means: `exact`, one list for each query and set of items, which leaves the gradient
             what it was; `query`, one list a query with every item its sessions ever show: ranks and so ΔZ then run over
             all of them, and a pair has weight only from sessions that showed both.
@@ -74,6 +77,7 @@ def pair_weights(
         examination,
         query=query,
         item=item,
+        sessions=sessions,
         merge=merge,
         normalize=normalize,
         gain=gain,
@@ -89,6 +93,7 @@ def pair_weights_and_rows(
     *,
     query: Any,
     item: Any,
+    sessions: Any = None,
     merge: str,
     normalize: str | None,
     gain: str,
@@ -96,25 +101,31 @@ def pair_weights_and_rows(
     """`pair_weights`, and for each input row the row of the lists that stands for it."""
     _check_arguments(method, examination, query, item, merge, normalize)
     needs_positions = method != "none"
-    sessions = read_sessions(labels, positions, group, needs_positions=needs_positions)
-    gains = gain_table(int(sessions.labels.max(initial=1)), gain)
-    matching = None if query is None else match_sessions(query, item, sessions.offsets, merge)
-    best = _max_dcg(sessions, gains)
+    shown = read_sessions(labels, positions, group, needs_positions=needs_positions)
+    times = _read_times(sessions, shown.n_sessions)
+    gains = gain_table(int(shown.labels.max(initial=1)), gain)
+    matching = None if query is None else match_sessions(query, item, shown.offsets, merge)
+    best = _max_dcg(shown, gains)
     by_session = normalize == "session" or (normalize == "list" and matching is None)
-    scale = 1 / np.where(best > 0, best, 1) if by_session else np.ones(sessions.n_sessions)
-    pairs = _session_pairs(sessions, method, examination, gains, scale)
+    scale = times / np.where(best > 0, best, 1) if by_session else times.astype(np.float64)
+    pairs = _session_pairs(shown, method, examination, gains, scale, times)
     if matching is None:
-        return pairs, np.arange(sessions.n_rows)
+        return pairs, np.arange(shown.n_rows)
     has_pairs = np.diff(pairs.offsets) > 0
     merged = sum_matched(pairs, matching, query, item, merge)
     if normalize == "list":
-        merged = _divide_by_mean(merged, matching, best, has_pairs)
-    list_of_row = np.repeat(matching.list_of_session, sessions.sizes)
+        merged = _divide_by_mean(merged, matching, best, np.where(has_pairs, times, 0))
+    list_of_row = np.repeat(matching.list_of_session, shown.sizes)
     return merged, merged.row_offsets[list_of_row] + matching.place
 
 
 def _session_pairs(
-    sessions: Sessions, method: str, examination: Examination | None, gains: FloatArray, scale: FloatArray
+    sessions: Sessions,
+    method: str,
+    examination: Examination | None,
+    gains: FloatArray,
+    scale: FloatArray,
+    times: IntArray,
 ) -> PairWeights:
     """Each session as a list of its own."""
     from truerank.pairs.session_kernels import COMPLETE, NONE, ROBUST, count_pairs, fill_pairs
@@ -149,9 +160,20 @@ def _session_pairs(
         weight=weight,
         position_i=_positions_of(sessions, offsets, i) if kept else None,
         position_j=_positions_of(sessions, offsets, j) if kept else None,
-        sessions_without_pairs=int((counts == 0).sum()),
+        sessions=times,
+        sessions_without_pairs=int(times[counts == 0].sum()),
         source_row=np.arange(sessions.n_rows),
     )
+
+
+def _read_times(sessions: Any, n_sessions: int) -> IntArray:
+    """How many sessions each one stands for."""
+    if sessions is None:
+        return np.ones(n_sessions, dtype=np.int64)
+    times = read_whole_numbers(sessions, "sessions", smallest=1, largest=_MOST_SESSIONS).astype(np.int64)
+    if len(times) != n_sessions:
+        raise InputError(f"sessions has {len(times)} counts and group has {n_sessions} sizes; both need one a session")
+    return times
 
 
 def _joint(sessions: Sessions, code: int, examination: Examination | None) -> tuple[FloatArray, IntArray]:
@@ -181,11 +203,10 @@ def _max_dcg(sessions: Sessions, gains: FloatArray) -> FloatArray:
     return best
 
 
-def _divide_by_mean(pairs: PairWeights, matching: Matching, best: FloatArray, has_pairs: Any) -> PairWeights:
-    """Divide each list by the mean best DCG of those of its sessions that gave pairs."""
-    lists = matching.list_of_session[has_pairs]
-    total = np.bincount(lists, weights=best[has_pairs], minlength=pairs.n_lists)
-    count = np.bincount(lists, minlength=pairs.n_lists)
+def _divide_by_mean(pairs: PairWeights, matching: Matching, best: FloatArray, times: IntArray) -> PairWeights:
+    """Divide each list by the mean best DCG of those of its sessions that gave pairs, `times` each."""
+    total = np.bincount(matching.list_of_session, weights=best * times, minlength=pairs.n_lists)
+    count = np.bincount(matching.list_of_session, weights=times, minlength=pairs.n_lists)
     mean = np.where(count > 0, total / np.maximum(count, 1), 1.0)
     return replace(pairs, weight=pairs.weight / np.repeat(mean, np.diff(pairs.offsets)))
 
