@@ -80,6 +80,9 @@ if TYPE_CHECKING:
     from truerank.rankers.lightgbm import (
         LambdaMARTRanker as LambdaMARTRanker,
     )
+    from truerank.rankers.torch import (
+        NeuralRanker as NeuralRanker,
+    )
     from truerank.rankers.xgboost import (
         XGBRanker as XGBRanker,
     )
@@ -155,6 +158,7 @@ _HOME = {
     "truerank.rankers": ("lambda_gradient", "score_saved"),
     "truerank.rankers.catboost": ("CatBoostRanker",),
     "truerank.rankers.lightgbm": ("LambdaMARTRanker",),
+    "truerank.rankers.torch": ("NeuralRanker",),
     "truerank.rankers.xgboost": ("XGBRanker",),
     "truerank.report": ("Report",),
     "truerank.simulate": (

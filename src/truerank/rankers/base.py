@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from truerank.errors import InputError
 from truerank.examination.base import Examination
+from truerank.losses import UnbiasedPairwiseLoss
 from truerank.metrics.ndcg import ndcg
 from truerank.pairs import PairSummary, PairWeights
 from truerank.pairs.methods import METHODS, pair_weights_and_rows
@@ -27,7 +28,7 @@ from truerank.rankers.validation import ValidationMetrics, ValidationSet, split_
 
 @dataclass(frozen=True)
 class Task:
-    """What a booster is asked to train."""
+    """What a booster is asked to train; `from_clicks` says that the pairs were made by `fit`, not by the user."""
 
     X: Any
     pairs: PairWeights
@@ -36,6 +37,7 @@ class Task:
     booster_metrics: tuple[str, ...]
     eval_labels: str
     init_model: Any
+    from_clicks: bool
 
 
 class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
@@ -60,8 +62,12 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
     """What `fit` and `fit_pairs` hand on to the booster's training."""
     _takes_metrics: ClassVar[bool] = True
     """Whether validation is by metrics with a name; otherwise it is by the booster's own loss."""
+    _unbiased_metric_decides: ClassVar[bool] = False
+    """Whether an unbiased metric, where there is one, is the only one that can stop training."""
     _refused: ClassVar[dict[str, str]]
     """Parameters of the booster that truerank decides, each with the reason."""
+    _methods: ClassVar[tuple[str, ...]] = METHODS
+    _model_attribute: ClassVar[str] = "booster_"
 
     def __init__(
         self,
@@ -152,6 +158,7 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
             booster_fit_params: what else the booster's training takes.
         """
         self._check_parameters(booster_fit_params, has_validation=eval_set is not None)
+        method, normalize = self._weighting()
         shown = read_shown(
             X,
             clicks,
@@ -160,18 +167,18 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
             position=position,
             query=query,
             item=item,
-            warn_without_position=self.method != "none",
+            warn_without_position=method != "none",
         )
         pairs, row_of_input = pair_weights_and_rows(
             shown.labels,
             shown.positions,
             shown.group,
-            self.method,
+            method,
             self.examination,
             query=shown.query,
             item=shown.item,
             merge=self.merge,
-            normalize=self.normalize,
+            normalize=normalize,
             gain=self.gain,
         )
         _refuse_without_pairs(pairs, "clicks")
@@ -182,9 +189,10 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
             source = source[pairs.row_mask(with_pairs)]
             pairs = pairs.select_lists(with_pairs)
         own, boosters = self._metrics(eval_metric, eval_labels)
-        if eval_set is not None and self._stops_early(booster_fit_params):
-            warn_if_biased(boosters, self.method, eval_labels, self.examination)
-        debias = ValidationMetrics(tuple(own), self.examination, self.sigma, self.gain)
+        if eval_set is not None and method != "none" and self._stops_early(booster_fit_params):
+            deciding = [] if own and self._unbiased_metric_decides else boosters
+            warn_if_biased(deciding, self.method, eval_labels, self.examination)
+        debias = ValidationMetrics(tuple(own), self.examination, self._validation_loss(own), self.gain)
         validation = validation_sets(eval_set, eval_group, eval_qid, eval_position, eval_names, debias)
         for valid in validation:
             _refuse_other_columns(valid, shown.X)
@@ -197,6 +205,7 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
                 tuple(boosters) if validation else (),
                 eval_labels,
                 init_model,
+                from_clicks=True,
             ),
             booster_fit_params,
         )
@@ -213,7 +222,7 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
             )
         _refuse_without_pairs(pairs, "labels")
         labels = np.zeros(pairs.n_rows)
-        return self._fit(Task(X, pairs, labels, (), (), "clicks", init_model), booster_fit_params)
+        return self._fit(Task(X, pairs, labels, (), (), "clicks", init_model, from_clicks=False), booster_fit_params)
 
     def score(self, X: Any, labels: Any, group: Any = None, *, qid: Any = None) -> float:
         """The mean NDCG@10 of the labels, gain 2^label − 1; lists without a relevant item are left out."""
@@ -235,10 +244,28 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
     def _stops_early(self, booster_fit_params: dict[str, Any]) -> bool:
         """Whether a validation metric will stop training."""
 
+    def _weighting(self) -> tuple[str, str | None]:
+        """The method and normalisation by which clicks become pairs."""
+        return self.method, self.normalize
+
+    def _clips_negative(self, task: Task) -> bool:
+        return self.clip_negative
+
+    def _usual_metric(self, eval_labels: str) -> str | None:
+        """What to validate by where nothing is named; None for an NDCG."""
+        return None
+
+    def _check_model_parameters(self) -> None:
+        """Refuse what the model to be trained would trip over, before the clicks are read."""
+
+    def _validation_loss(self, names: Sequence[str]) -> UnbiasedPairwiseLoss:
+        """What `unbiased_loss` stands for, where it is among the names of metrics."""
+        return UnbiasedPairwiseLoss(self.examination, "ranknet", self.sigma)
+
     def _fit(self, task: Task, booster_fit_params: dict[str, Any]) -> Self:
         check_list_lengths(task.pairs)
         clipped = 0
-        if self.clip_negative:
+        if self._clips_negative(task):
             pairs, clipped = task.pairs.clip_negative()
             task = replace(task, pairs=pairs)
         if not task.pairs.weight.any():
@@ -246,7 +273,6 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
                 f"every pair weighs 0 ({clipped} were clipped from below 0), so there is nothing to learn. "
                 "Hint: method='robust', or more sessions a query summed with query= and item="
             )
-        self._train(task, booster_fit_params)
         self.n_clipped_pairs_ = clipped
         self.pair_summary_: PairSummary = task.pairs.summary()
         self.n_features_in_ = table_shape(task.X)[1]
@@ -254,6 +280,7 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
             v.name: v.effective_sample_size for v in task.validation if v.effective_sample_size is not None
         }
         self._keep_names(task.X)
+        self._train(task, booster_fit_params)
         return self
 
     def _keep_names(self, X: Any) -> None:
@@ -292,16 +319,18 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
             close = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {close[0]}?" if close else f"; it hands on {', '.join(self._fit_params)}"
             raise TypeError(f"fit does not take {name}{hint}")
-        if self.method not in METHODS:
-            raise InputError(f"method is {self.method!r}; it must be one of {', '.join(map(repr, METHODS))}")
+        if self.method not in self._methods:
+            raise InputError(f"method is {self.method!r}; it must be one of {', '.join(map(repr, self._methods))}")
         for name in self._booster_names:
             if name in self._refused and getattr(self, name) is not None:
                 raise InputError(f"{name}={getattr(self, name)!r} cannot be set: {self._refused[name]}")
+        self._check_model_parameters()
         if self._stops_early(fit_params) and not has_validation:
             raise InputError("early stopping needs eval_set= of fit, to see when to stop")
 
     def _metrics(self, eval_metric: Any, eval_labels: str) -> tuple[list[str], list[str]]:
         if self._takes_metrics:
+            eval_metric = self._usual_metric(eval_labels) if eval_metric is None else eval_metric
             return split_metrics(eval_metric, self.examination, eval_labels)
         if eval_metric is not None:
             raise InputError(f"eval_metric={eval_metric!r} cannot be used: {self._refused['eval_metric']}")
@@ -312,18 +341,24 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
             if hasattr(type(self), name):
                 raise TypeError(f"{name} is not a parameter of {type(self).__name__}")
             close = difflib.get_close_matches(name, self._own_names(), n=1, cutoff=0.85)
-            if close:
-                raise TypeError(f"{type(self).__name__} does not take {name}; did you mean {close[0]}?")
+            if close or not self._takes_more():
+                hint = f"; did you mean {close[0]}?" if close else ""
+                raise TypeError(f"{type(self).__name__} does not take {name}{hint}")
             setattr(self, name, value)
         self._booster_names = tuple(dict.fromkeys((*self._booster_names, *params)))
 
     @classmethod
     def _own_names(cls) -> list[str]:
-        parameters = inspect.signature(PairwiseRanker.__init__).parameters.values()
+        parameters = inspect.signature(cls.__init__).parameters.values()
         return [p.name for p in parameters if p.name != "self" and p.kind is not p.VAR_KEYWORD]
 
+    @classmethod
+    def _takes_more(cls) -> bool:
+        parameters = inspect.signature(cls.__init__).parameters.values()
+        return any(p.kind is p.VAR_KEYWORD for p in parameters)
+
     def _check_fitted(self) -> None:
-        check_is_fitted(self, "booster_")
+        check_is_fitted(self, self._model_attribute)
 
 
 def _refuse_without_pairs(pairs: PairWeights, name: str) -> None:

@@ -67,7 +67,7 @@ class ValidationMetrics:
 
     names: tuple[str, ...]
     examination: Examination | None
-    sigma: float
+    loss: UnbiasedPairwiseLoss
     gain: str
 
 
@@ -114,8 +114,7 @@ def _validation_set(name: str, shown: Shown, metrics: ValidationMetrics) -> Vali
             size = score.effective_sample_size
             built.append(Metric(metric, score, higher_is_better=True))
         elif metric == "unbiased_loss":
-            loss = _mean_loss(shown, metrics.examination, metrics.sigma)
-            built.append(Metric(metric, loss, higher_is_better=False))
+            built.append(Metric(metric, _mean_loss(shown, metrics.loss), higher_is_better=False))
         else:
             raise InputError(f"eval_metric {metric!r} is not known; truerank's are unbiased_ndcg@k and unbiased_loss")
     return ValidationSet(name, shown, tuple(built), size)
@@ -132,7 +131,7 @@ def _one_each(values: Any, name: str, n: int) -> list[Any]:
 
 def warn_if_biased(metrics: Sequence[str], method: str, eval_labels: str, examination: Examination | None) -> None:
     """Warn when a debiased model is about to be stopped by a metric that shares the bias of the clicks."""
-    if metrics and eval_labels == "clicks" and method != "none":
+    if metrics and eval_labels == "clicks":
         give = "" if examination is not None else "examination= with "
         warnings.warn(
             f"training will stop by {', '.join(metrics)} on clicks, which favours models that copy the position bias "
@@ -143,8 +142,7 @@ def warn_if_biased(metrics: Sequence[str], method: str, eval_labels: str, examin
         )
 
 
-def _mean_loss(shown: Shown, examination: Examination | None, sigma: float) -> Score:
-    loss = UnbiasedPairwiseLoss(examination, "ranknet", sigma)
+def _mean_loss(shown: Shown, loss: UnbiasedPairwiseLoss) -> Score:
     sessions = len(shown.group)
 
     def mean_loss(scores: Any) -> float:
