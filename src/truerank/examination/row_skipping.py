@@ -39,7 +39,7 @@ class RowSkipping(ExaminationModel):
         min_propensity: float | None = None,
     ) -> None:
         self.gamma = _read_gamma(gamma)
-        self.row_lengths = _read_row_lengths(row_lengths)
+        self.row_lengths = read_row_lengths(row_lengths)
         self._continuation = _read_continuation(continuation, int(self.row_lengths.sum()))
 
         self._row = np.repeat(np.arange(len(self.row_lengths)), self.row_lengths)
@@ -110,7 +110,8 @@ def _read_gamma(gamma: float) -> float:
     return value
 
 
-def _read_row_lengths(row_lengths: npt.ArrayLike) -> IntArray:
+def read_row_lengths(row_lengths: npt.ArrayLike) -> IntArray:
+    """Check the layout of a grid: one whole number ≥ 1 a row."""
     try:
         lengths = np.asarray(row_lengths)
     except ValueError as error:

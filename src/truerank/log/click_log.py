@@ -144,6 +144,12 @@ class ClickLog:
         """Sessions and clicks of each arm of each swap experiment."""
         return counts.swap_arms(self.checked, self.engine)
 
+    def row_lengths(self) -> list[int]:
+        """How many positions each row of the result page holds, from the columns `row` and `position`."""
+        from truerank.log.layout import row_lengths
+
+        return row_lengths(self.checked, self.engine)
+
     @property
     def counted(self) -> CountedSessions:
         """Equal sessions, to be counted by the engine: what `compact` and `SessionStore` are made of."""

@@ -9,6 +9,7 @@ from truerank.propensity.estimate import PropensityEstimate
 from truerank.propensity.harvest import harvest
 from truerank.propensity.joint_swap import joint_swap
 from truerank.propensity.plan import SwapPlan, plan
+from truerank.propensity.row_skipping import row_skipping
 from truerank.propensity.swap import swap
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "joint_swap",
     "plan",
     "position_counts",
+    "row_skipping",
     "swap",
     "swap_arms",
 ]

@@ -12,6 +12,7 @@ from truerank.propensity.em import em
 from truerank.propensity.estimate import PropensityEstimate
 from truerank.propensity.harvest import harvest
 from truerank.propensity.joint_swap import joint_swap
+from truerank.propensity.row_skipping import row_skipping
 from truerank.propensity.swap import swap
 from truerank.types import SwapArms
 
@@ -20,6 +21,7 @@ _ESTIMATORS: dict[str, Callable[..., PropensityEstimate]] = {
     "joint_swap": joint_swap,
     "harvest": harvest,
     "em": em,
+    "row_skipping": row_skipping,
 }
 
 
@@ -32,7 +34,7 @@ def estimate(source: Any, method: str = "auto", **options: Any) -> PropensityEst
 
     Args:
         source: a click log, `ClickSessions`, or the counts that the method takes.
-        method: "auto", "swap", "joint_swap", "harvest" or "em".
+        method: "auto", "swap", "joint_swap", "harvest", "em" or "row_skipping".
         options: for the method; "auto" takes those that "swap" and "harvest" share: `browsing`, `smooth` and `fill`.
 
     >>> from truerank.types import ItemPositionCounts

@@ -9,19 +9,22 @@ import numpy as np
 from truerank.errors import IdentificationError, InputError
 from truerank.types import BoolArray, FloatArray
 
-PairFilling = Literal["independent", "continuous", "smooth"] | None
+PairFilling = Literal["independent", "continuous", "smooth", "row_skipping"] | None
 _ENOUGH_FOR_A_SLOPE = 6
 _RIDGE = 1.0
 _LEAST_ROOM = 1e-6
 
 
-def filled_pairs(theta: FloatArray, psi: FloatArray, log_errors: FloatArray, fill: PairFilling) -> FloatArray:
+def filled_pairs(
+    theta: FloatArray, psi: FloatArray, log_errors: FloatArray, fill: PairFilling, on_grid: FloatArray | None = None
+) -> FloatArray:
     """ψ with every pair, those that were not measured from the model that was asked for.
 
     - "independent": θ_i θ_j. "continuous": min(θ_i, θ_j).
     - "smooth": θ_i θ_j + λ_ij (min(θ_i, θ_j) − θ_i θ_j), where λ, 0 for independent and 1 for continuous looking, is
       read off the measured pairs: a plane over log i and log (j − i), by weighted least squares with a ridge that pulls
       its slopes to 0 (with fewer than six pairs, a constant), kept in [0, 1].
+    - "row_skipping": θ_2 ψ_ij / ψ_12 of the row skipping that comes nearest to what was measured, given as `on_grid`.
     """
     missing = ~np.isfinite(psi)
     if not missing.any():
@@ -37,6 +40,8 @@ def filled_pairs(theta: FloatArray, psi: FloatArray, log_errors: FloatArray, fil
         return np.where(missing, product, psi)
     if fill == "continuous":
         return np.where(missing, least, psi)
+    if fill == "row_skipping" and on_grid is not None:
+        return np.where(missing, on_grid, psi)
     if fill == "smooth":
         return np.where(missing, product + _smooth_association(theta, psi, log_errors) * (least - product), psi)
     raise InputError(

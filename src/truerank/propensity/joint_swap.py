@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from truerank.errors import InputError
 from truerank.examination import ExaminationModel, Independent, Tabulated
@@ -23,6 +24,7 @@ def joint_swap(
     marginal: PropensityEstimate | ExaminationModel | None = None,
     *,
     fill: PairFilling = None,
+    row_lengths: npt.ArrayLike | None = None,
     errors: Errors = "delta",
     replicates: int = 1_000,
     seed: int = 0,
@@ -41,8 +43,9 @@ def joint_swap(
     Args:
         source: `SwapArms`, `ClickSessions` with `swap`, or a click log.
         marginal: θ, as estimated or as known; None to estimate it from the single swaps in the same log.
-        fill: where pairs that were not measured come from: "independent", "continuous" or "smooth" (see
+        fill: where pairs that were not measured come from: "independent", "continuous", "smooth" or "row_skipping" (see
             `truerank.propensity.joint_fill`); None refuses them.
+        row_lengths: the grid, for "row_skipping". (`row_skipping` of this estimate is a model that has θ_1 = 1 − γ.)
         errors: "delta" or "bootstrap", as in `swap`.
         replicates: how many bootstrap replicates.
         seed: for the bootstrap.
@@ -82,7 +85,11 @@ def joint_swap(
     psi, log_errors = _symmetric(psi), _symmetric(log_errors)
     np.fill_diagonal(log_errors, marginal.log_standard_errors)
 
-    table = within_bounds(theta, filled_pairs(theta, psi, log_errors, fill))
+    on_grid = None
+    if fill == "row_skipping":
+        rough = joint_swap(counts, marginal, fill="independent", errors=errors, replicates=replicates, seed=seed)
+        on_grid = _on_grid(rough, row_lengths)
+    table = within_bounds(theta, filled_pairs(theta, psi, log_errors, fill, on_grid))
     n_filled = int(np.triu(~np.isfinite(psi)).sum())
     if n_filled:
         notes.append(f"{n_filled} of {n * (n - 1) // 2} pairs were not measured; training takes them as {fill}")
@@ -119,6 +126,20 @@ def as_known(examination: ExaminationModel) -> PropensityEstimate:
         examination=Independent(table),
         notes=notes,
     )
+
+
+def _on_grid(measured: PropensityEstimate, row_lengths: npt.ArrayLike | None) -> FloatArray:
+    """θ_2 ψ_ij / ψ_12 for all pairs, of the row skipping nearest to what was measured."""
+    from truerank.propensity.row_skipping import row_skipping
+
+    grid = row_skipping(measured, row_lengths)
+    n, known = len(measured.theta), len(grid.theta)
+    if known < n:
+        raise InputError(f"row_lengths hold {known} positions and θ is known at {n}. Hint: name every row")
+    places = np.arange(1, n + 1)
+    model = grid.examination
+    table: FloatArray = model.joint(places[:, None], places) * (measured.theta[1] / model.joint(1, 2))
+    return table
 
 
 def _symmetric(upper: FloatArray) -> FloatArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from truerank.propensity.cells import Cells
 from truerank.types import FloatArray
@@ -86,3 +87,40 @@ def em_step(theta: FloatArray, relevance: FloatArray, cells: Cells) -> tuple[Flo
         shown += impressions
         new[g] = (clicks + missed * (1 - theta) * r / (1 - theta * r)).sum() / impressions.sum()
     return seen / shown, new
+
+
+def row_skipping_likelihood(
+    gamma: float, continuation: FloatArray, row_lengths: list[int], relevance: FloatArray, clicks: FloatArray
+) -> tuple[float, FloatArray]:
+    """P(clicks) of one session by adding up every way of looking at the grid, and P(examined | clicks)."""
+    n = len(clicks)
+    total, examined = 0.0, np.zeros(n)
+    for chance, looked in _walks(gamma, continuation, row_lengths, n):
+        seen = np.where(looked, np.where(clicks, relevance, 1 - relevance), np.where(clicks, 0.0, 1.0))
+        total += chance * seen.prod()
+        examined += chance * seen.prod() * looked
+    return total, examined / total
+
+
+def _walks(
+    gamma: float, continuation: FloatArray, row_lengths: list[int], n: int
+) -> Iterator[tuple[float, npt.NDArray[np.bool_]]]:
+    """Each way of looking at the first n places: its chance, and what was looked at."""
+
+    def walk(m: int, start: int, chance: float, looked: list[int]) -> Iterator[tuple[float, list[int]]]:
+        if m == len(row_lengths) or start >= n:
+            yield chance, looked
+            return
+        end = start + row_lengths[m]
+        yield from walk(m + 1, end, chance * gamma, looked)
+        chance *= 1 - gamma
+        for v in range(start, end):
+            looked = [*looked, v]
+            yield chance * (1 - continuation[v]), looked
+            chance *= continuation[v]
+        yield from walk(m + 1, end, chance, looked)
+
+    for chance, places in walk(0, 0, 1.0, []):
+        looked = np.zeros(max(n, sum(row_lengths)), dtype=np.bool_)
+        looked[places] = True
+        yield chance, looked[:n]
