@@ -45,6 +45,7 @@ FENCES = {
     "numba": r".*_kernels\.py",
     "ibis": r"log/.*",
     "duckdb": r"log/.*",
+    "pyspark": r"log/spark\.py",
     "lightgbm": r".*/lightgbm\w*\.py",
     "xgboost": r".*/xgboost\w*\.py",
     "catboost": r".*/catboost\w*\.py",
@@ -144,6 +145,7 @@ HEAVY = (
     "pandas",
     "polars",
     "torch",
+    "pyspark",
 )
 
 

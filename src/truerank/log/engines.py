@@ -56,7 +56,8 @@ def open_engine(
 ) -> Engine:
     """The engine that holds `source`, if it is an Ibis table; otherwise the one that `engine` names.
 
-    `engine` is `"duckdb"`, an Ibis backend, or an engine. The limits are for an engine that is started here.
+    `engine` is `"duckdb"`, `"spark"`, a SparkSession, an Ibis backend, or an engine. The limits are for an engine that
+    is started here.
     """
     settings = {"memory_limit": memory_limit, "threads": threads, "temp_directory": temp_directory}
     given = {name: value for name, value in settings.items() if value is not None}
@@ -66,14 +67,30 @@ def open_engine(
         from truerank.log.duckdb import connect
 
         return connect(**given)
+    if engine == "spark" and "memory_limit" not in given:
+        from truerank.log import spark
+
+        return spark.connect(**given)
     if given:
         raise InputError(
-            f"{', '.join(given)} can be given only for an engine that is started here, such as engine='duckdb'"
+            f"{', '.join(given)} can be given only for an engine that is started here, such as engine='duckdb' "
+            "(for engine='spark' only threads and temp_directory)"
         )
     if isinstance(engine, ibis.backends.BaseBackend) and engine.name == "duckdb":
         from truerank.log.duckdb import DuckDB
 
         return DuckDB(engine)
+    if isinstance(engine, ibis.backends.BaseBackend) and engine.name == "pyspark":
+        from truerank.log.spark import Spark
+
+        return Spark(engine, engine.con)
+    if type(engine).__module__.startswith("pyspark.sql") and hasattr(engine, "createDataFrame"):
+        from truerank.log import spark
+
+        return spark.connect(engine)
     if hasattr(engine, "collect") and hasattr(engine, "read_frame"):
         return engine  # type: ignore[no-any-return]
-    raise InputError(f"engine is {engine!r}; it must be 'duckdb', an Ibis connection to DuckDB, or an engine")
+    raise InputError(
+        f"engine is {engine!r}; it must be 'duckdb', 'spark', a SparkSession, an Ibis connection to one of the two, "
+        "or an engine"
+    )

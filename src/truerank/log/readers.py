@@ -34,7 +34,8 @@ def open_log(
         source: files that end in .parquet, .csv, .tsv or .ndjson (the last three also compressed, .csv.gz): a path, a
             folder, a pattern such as `logs/2024-*.parquet`, or a list of them; an Arrow, pandas or Polars frame; or an
             Ibis table, which stays in its engine.
-        engine: what evaluates the log: `"duckdb"`, or an Ibis connection to one.
+        engine: what evaluates the log: `"duckdb"`, `"spark"` (`pip install 'truerank[spark]'` and Java), a
+            SparkSession, or an Ibis connection to one of the two.
         columns: what `source` calls the columns of a log: session, query, item, position (from 1) and label (0
             nothing, 1 click, more: stronger), and if there are any timestamp, row, column, device, swap and features.
             Those not named here have their own name. Instead of a name a mapping says more:

@@ -77,15 +77,17 @@ def repair(raw: Any, asked: dict[str, Any], largest_label: int) -> tuple[Any, tu
             raise InputError(f"{option} was asked for, but the log has no column {column}")
         mend = how(Facts(raw, largest_label))
         touched = mend.rows.fill_null(False)
-        steps.append(Step(f"{option}={choice!r}", mend.effect, raw.filter(touched)))
         changed = {name: _replaced(raw[name], touched, new) for name, new in mend.columns.items()}
         kept = {name: _replaced(raw[name], new.notnull(), new) for name, new in mend.others.items()}
-        if kept:
-            raw = raw.mutate(**kept, truerank_touched=touched)
-            raw = raw.filter(~raw.truerank_touched).drop("truerank_touched")
-        else:
-            raw = raw.mutate(**changed) if changed else raw.filter(~touched)
+        steps.append(Step(f"{option}={choice!r}", mend.effect, _only(raw, touched)))
+        raw = raw.mutate(**changed) if changed else _only(raw, ~touched, **kept)
     return raw, tuple(steps)
+
+
+def _only(raw: Any, rows: Any, **columns: Any) -> Any:
+    """Some rows; which ones becomes a column first, since not every engine has filters that look at several rows."""
+    marked = raw.mutate(**columns, truerank_kept=rows)
+    return marked.filter(marked.truerank_kept).drop("truerank_kept")
 
 
 @dataclass(frozen=True)
