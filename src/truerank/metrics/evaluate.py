@@ -41,7 +41,8 @@ def evaluate(
     `truerank.adjust_together`. Equal scores keep the order of the rows.
 
     Args:
-        scores_by_model: for each model, by name, one score a row.
+        scores_by_model: for each model, by name, one score a row; or such scores of several training runs, a line of an
+            array for each, whose values are averaged list by list: the lists, not the runs, are what is tested.
         labels: one number a row, 0 for irrelevant.
         group: the size of each list.
         metrics: any of `ndcg`, `map`, `mrr`, `err`, for the whole list or down to a rank, as `ndcg@10`, and
@@ -113,12 +114,18 @@ def _measured(scores_by_model: Mapping[str, Any], judged: Judged, metrics: tuple
     values = np.empty((len(scores_by_model), len(metrics), judged.n_lists))
     for (model, scores), of_model in zip(scores_by_model.items(), values, strict=True):
         try:
-            ranking = judged.ranked_by(scores)
+            rankings = [judged.ranked_by(run) for run in _runs(scores)]
         except InputError as error:
             raise InputError(f"model {model!r}: {error}") from None
         for metric, of_metric in zip(metrics, of_model, strict=True):
-            of_metric[:] = metric(ranking)
+            of_metric[:] = np.mean([metric(ranking) for ranking in rankings], axis=0)
     return values
+
+
+def _runs(scores: Any) -> Any:
+    """The scores of each training run."""
+    several = isinstance(scores, np.ndarray) and scores.ndim == 2 and scores.shape[1] > 1
+    return scores if several and len(scores) else [scores]
 
 
 def _usable(values: FloatArray, judged: Judged, empty: str) -> FloatArray:

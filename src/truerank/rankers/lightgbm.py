@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from truerank.atomic import replace_whole
 from truerank.errors import FileFormatError, InputError
 from truerank.rankers.base import PairwiseRanker, Task
+from truerank.rankers.lightgbm_binned import BinnedFeatures
 from truerank.rankers.ratios import PositionRatios
 from truerank.rankers.saved_models import check_columns
 from truerank.rankers.validation import ValidationSet
@@ -29,7 +30,8 @@ class LambdaMARTRanker(PairwiseRanker):
     """LightGBM trained on weighted pairs, with the habits of LGBMRanker.
 
     Besides the parameters of truerank it takes all of LightGBM's, and `fit` takes LightGBM's `callbacks`,
-    `categorical_feature` and `feature_name`. `booster_` is a plain LightGBM booster.
+    `categorical_feature` and `feature_name`. `fit_pairs` takes `truerank.rankers.lightgbm_binned.BinnedFeatures` too.
+    `booster_` is a plain LightGBM booster.
 
     >>> import numpy as np
     >>> from truerank import Independent, inverse_rank
@@ -102,7 +104,10 @@ class LambdaMARTRanker(PairwiseRanker):
         function = ratios or objective
         params["objective"] = lambda scores, _: function(scores)
 
-        train = lightgbm.Dataset(task.X, label=task.labels, group=task.pairs.group, **booster_fit_params)
+        if isinstance(task.X, BinnedFeatures):
+            train = task.X.dataset
+        else:
+            train = lightgbm.Dataset(task.X, label=task.labels, group=task.pairs.group, **booster_fit_params)
         valid = [
             train.create_valid(v.shown.X, label=np.asarray(v.shown.labels), group=np.asarray(v.shown.group))
             for v in task.validation

@@ -1,0 +1,131 @@
+"""What all cells of an experiment share, kept on disk: logged lists, features in bins, the test lists, one hash."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from truerank.atomic import replace_whole
+from truerank.errors import InputError
+from truerank.experiment.config import GIVEN, Config
+from truerank.experiment.initial_ranking import initial_ranking
+from truerank.experiment.methods import METHODS, Peer
+from truerank.experiment.sources import row_places
+from truerank.ragged import offsets_from_sizes
+from truerank.types import IntArray, JudgedLists
+
+_LISTS = ("labels", "group", "query")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The data of an experiment without the features to train on, which are in bins in `folder`."""
+
+    folder: Path
+    train: JudgedLists
+    test: JudgedLists
+    hash: str
+
+    def binned_file(self, truncation: int) -> Path:
+        """LightGBM's file of the rows shown when lists are cut at a position."""
+        return self.folder / f"binned-{truncation}-{self.hash}.bin"
+
+    @property
+    def features_file(self) -> Path:
+        """All features to train on, for methods that take the log session by session."""
+        return self.folder / f"train-{self.hash}.npy"
+
+
+def shown_lists(judged: JudgedLists, truncation: int) -> tuple[JudgedLists, IntArray]:
+    """Each list cut at a position; those without a relevant item above the cut are dropped. Also their rows.
+
+    X is left whole: the features of what is shown are `judged.X[rows]`.
+    """
+    kept = row_places(judged) < truncation
+    n_relevant = np.add.reduceat((judged.labels > 0) & kept, offsets_from_sizes(judged.group)[:-1])
+    with_relevant = n_relevant > 0
+    if not with_relevant.any():
+        raise InputError(f"no list has a relevant item among the first {truncation}, so no click can be simulated")
+    rows = np.flatnonzero(kept & np.repeat(with_relevant, judged.group))
+    group = np.minimum(judged.group, truncation)[with_relevant]
+    return JudgedLists(None, judged.labels[rows], group, judged.query[with_relevant]), rows
+
+
+def load_logged(config: Config) -> tuple[JudgedLists, JudgedLists]:
+    """The lists to train on, in the order in which they are logged, and those to test on."""
+    train, test = config.dataset.load()
+    if config.initial_ranking.source != GIVEN:
+        train = initial_ranking(train, config.initial_ranking.share, config.initial_ranking.seed)
+    return train, test
+
+
+def prepare(config: Config, train: JudgedLists, test: JudgedLists, folder: Path) -> Prepared:
+    """Keep in `folder` what the cells need of the data."""
+    from truerank.rankers.lightgbm_binned import BinnedFeatures
+
+    folder.mkdir(parents=True, exist_ok=True)
+    prepared = Prepared(folder, _without_features(train), test, hash_of(train, test))
+    for truncation in config.truncation_positions:
+        file = prepared.binned_file(truncation)
+        if not file.exists():
+            _, rows = shown_lists(train, truncation)
+            BinnedFeatures(train.X[rows], **booster_params(config)).save(file)
+    if any(isinstance(METHODS[name], Peer) for name in config.methods):
+        _save_array(prepared.features_file, train.X)
+    return prepared
+
+
+def booster_params(config: Config) -> dict[str, Any]:
+    """LightGBM's parameters; leaf minima count the rows of a table that holds each list once.
+
+    50 rows of a log that repeats each list 16 times are 50/16 rows of the lists themselves, rounded up: in the log,
+    leaves grow by 16 rows at a time. Hessians are sums over all sessions either way.
+    """
+    params: dict[str, Any] = dict(config.booster)
+    params.pop("truncation_level")
+    params["min_data_in_leaf"] = -(-params["min_data_in_leaf"] // config.sessions_per_list)
+    return params | {"deterministic": True, "force_col_wise": True}
+
+
+def save_for_workers(prepared: Prepared) -> None:
+    """Write what workers need and can share in memory."""
+    _save_array(prepared.folder / f"test-{prepared.hash}.npy", prepared.test.X)
+    lists = prepared.folder / f"lists-{prepared.hash}.npz"
+    parts = {"train": prepared.train, "test": prepared.test}
+    with replace_whole(lists) as temporary:
+        np.savez(temporary, **{f"{p}_{name}": getattr(parts[p], name) for p in parts for name in _LISTS})
+
+
+def load_in_worker(folder: Path, data_hash: str) -> Prepared:
+    """Read what `save_for_workers` wrote; the test features are mapped, not copied."""
+    X = np.load(folder / f"test-{data_hash}.npy", mmap_mode="r")
+    with np.load(folder / f"lists-{data_hash}.npz", allow_pickle=False) as archive:
+        train, test = (JudgedLists(None, *(archive[f"{part}_{name}"] for name in _LISTS)) for part in ("train", "test"))
+    return Prepared(folder, train, JudgedLists(X, test.labels, test.group, test.query), data_hash)
+
+
+def _save_array(path: Path, array: Any) -> None:
+    if not path.exists():
+        with replace_whole(path) as temporary:
+            np.save(temporary, array)
+
+
+def _without_features(judged: JudgedLists) -> JudgedLists:
+    return JudgedLists(None, judged.labels, judged.group, judged.query)
+
+
+def hash_of(*parts: JudgedLists) -> str:
+    """BLAKE2b over everything in the lists, in the logged order."""
+    found = hashlib.blake2b(digest_size=12)
+    for judged in parts:
+        dense = not hasattr(judged.X, "indptr")
+        features = (judged.X,) if dense else (judged.X.data, judged.X.indices, judged.X.indptr)
+        for array in (*features, judged.labels, judged.group, judged.query):
+            array = np.ascontiguousarray(array)
+            found.update(f"{array.dtype.str} {array.shape}".encode())
+            found.update(array.data if array.dtype.kind != "O" else repr(array.tolist()).encode())
+    return found.hexdigest()

@@ -1,0 +1,177 @@
+"""The paper's experiment (Kurennoy et al. 2022, Section 6), from data to tables, resumable."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import truerank.experiment.tables as tables
+from truerank.atomic import replace_whole
+from truerank.errors import InputError
+from truerank.experiment.cells import Cell, Shelf, Trained, Workshop, cells_of
+from truerank.experiment.config import Config, read_config
+from truerank.experiment.methods import METHODS, Peer
+from truerank.experiment.prepared import Prepared, hash_of, load_logged, prepare, shown_lists
+from truerank.experiment.workers import train_in_workers
+from truerank.metrics import Comparison
+from truerank.ragged import check_number
+from truerank.types import JudgedLists
+
+FORMAT = "truerank.reproduce"
+MANIFEST, CELLS, PREPARED = "manifest.json", "cells", "prepared"
+_DECIDING = ("truerank", "lightgbm", "numpy")
+"""Packages whose version may change numbers."""
+
+Progress: TypeAlias = Callable[[float, float, str], None]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A finished experiment: what was compared, and the tables.
+
+    `comparisons["continuous"][10]` is what `truerank.evaluate` says of that browsing model and truncation position.
+    """
+
+    folder: Path
+    config: Config
+    comparisons: Mapping[str, Mapping[int, Comparison]]
+    trained: Mapping[Cell, Trained]
+
+    def tables(self, form: str = "text") -> str:
+        """Tables 1, 2 and so on as `text`, `markdown`, `latex` or `html`."""
+        if form not in tables.FORMATS:
+            raise InputError(f"form is {form!r}; it must be one of {', '.join(map(repr, tables.FORMATS))}")
+        return tables.formatted(tables.tables_of(self.config, self.comparisons), form)
+
+    def __str__(self) -> str:
+        """Show the tables as plain text."""
+        return self.tables()
+
+
+def reproduce(
+    config: Mapping[str, Any] | str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Reproduction:
+    """Run the paper's experiment: data, simulated clicks, models, metrics, tests, tables.
+
+    Every finished model is kept in `out`; what was stopped goes on from there, to the same numbers. Tables are the same
+    to the byte whatever `jobs`, the number of threads and interruptions.
+
+    Args:
+        config: the path of a TOML file, or the same as a dictionary. What it leaves out is as in the paper, on the
+            generated data set `web` in the size of Yahoo C14; see `truerank.experiment.config`.
+        out: the folder for models' scores, manifest and tables. One that holds another experiment is refused.
+        jobs: how many models are trained at a time, each in a process of its own; the cores are shared out.
+        progress: called as progress(done, total, what was done last).
+    """
+    check_number(jobs, "jobs", 1, whole=True)
+    settings, folder = read_config(config), Path(out)
+    manifest = {"format": FORMAT, "config": _plain(settings.document), "versions": _versions()}
+    _refuse_another(folder, manifest)
+    tell = progress or (lambda _done, _total, _what: None)
+    tell(0, 1, "preparing the data")
+    train, test = load_logged(settings)
+    manifest |= {"data": hash_of(train, test)}
+    _refuse_another(folder, manifest)
+    folder.mkdir(parents=True, exist_ok=True)
+    with replace_whole(folder / MANIFEST) as temporary:
+        temporary.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    return _run(settings, folder, manifest, (train, test), int(jobs), tell)
+
+
+def _run(
+    config: Config,
+    folder: Path,
+    manifest: dict[str, Any],
+    data: tuple[JudgedLists, JudgedLists],
+    jobs: int,
+    tell: Progress,
+) -> Reproduction:
+    train, test = data
+    shelf = Shelf(folder / CELLS, manifest, test.n_rows)
+    found = {cell: shelf.find(cell) for cell in cells_of(config)}
+    missing = [cell for cell, trained in found.items() if trained is None]
+    if missing:
+        costs = _costs(config, train)
+        prepared = prepare(config, train, test, folder / PREPARED)
+        del train, data  # the features to train on are in bins from here on
+        total, done = sum(costs[cell] for cell in found), sum(costs[cell] for cell in found if cell not in missing)
+        tell(done, total, f"{len(found) - len(missing)} of {len(found)} models were there")
+        for cell, trained in _train(config, prepared, missing, jobs):
+            shelf.keep(cell, trained)
+            found[cell] = trained
+            done += costs[cell]
+            tell(done, total, cell.name)
+    trained_cells = {cell: trained for cell, trained in found.items() if trained is not None}
+    comparisons = tables.compare(config, test, lambda cell: trained_cells[cell].scores)
+    tables.write_tables(tables.tables_of(config, comparisons), folder)
+    shutil.rmtree(folder / PREPARED, ignore_errors=True)
+    return Reproduction(folder, config, comparisons, trained_cells)
+
+
+def _train(config: Config, prepared: Prepared, cells: list[Cell], jobs: int) -> Iterator[tuple[Cell, Trained]]:
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    if jobs > 1:
+        yield from train_in_workers(config, prepared, cells, jobs, threads)
+    else:
+        workshop = Workshop(config, prepared, threads)
+        yield from ((cell, workshop.train(cell)) for cell in cells)
+
+
+def _costs(config: Config, train: JudgedLists) -> dict[Cell, float]:
+    """What each cell is expected to take, in rows: trees cost what their rows cost."""
+    rows = {t: len(shown_lists(train, t)[1]) for t in config.truncation_positions}
+
+    def cost(cell: Cell) -> float:
+        repeats = config.sessions_per_list if isinstance(METHODS[cell.method], Peer) else 1
+        return float(rows[cell.truncation] * repeats)
+
+    return {cell: cost(cell) for cell in cells_of(config)}
+
+
+def _refuse_another(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse a folder that holds another experiment, or one of other data or versions."""
+    path = folder / MANIFEST
+    if not path.exists():
+        return
+    try:
+        there = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        there = None
+    if not isinstance(there, dict) or there.get("format") != FORMAT:
+        raise InputError(f"{path} is not the manifest of an experiment. Hint: name another folder")
+    for name, here, before in _differences(manifest, there):
+        raise InputError(
+            f"{folder} holds an experiment with another {name}: {before!r} there, {here!r} now. Hint: name another "
+            "folder, or remove this one to begin anew"
+        )
+
+
+def _differences(here: Any, there: Any, name: str = "") -> Iterable[tuple[str, Any, Any]]:
+    """Each entry in which two manifests differ, by its full name; entries that `here` has not are passed over."""
+    if isinstance(here, Mapping) and isinstance(there, Mapping) and set(here) <= set(there):
+        for key in here:
+            yield from _differences(here[key], there[key], f"{name}.{key}" if name else key)
+        if name and set(there) - set(here):
+            yield name, sorted(here), sorted(there)
+    elif here != there:
+        yield name, here, there
+
+
+def _versions() -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in _DECIDING}
+
+
+def _plain(document: dict[str, Any]) -> dict[str, Any]:
+    """The settings as JSON gives them back."""
+    plain: dict[str, Any] = json.loads(json.dumps(document))
+    return plain
