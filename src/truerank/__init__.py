@@ -29,6 +29,13 @@ if TYPE_CHECKING:
         inverse_rank as inverse_rank,
         load_examination as load_examination,
     )
+    from truerank.experiment.initial_ranking import (
+        initial_ranking as initial_ranking,
+    )
+    from truerank.experiment.reproduce import (
+        Reproduction as Reproduction,
+        reproduce as reproduce,
+    )
     from truerank.experiment.training import (
         train_on_log as train_on_log,
     )
@@ -119,6 +126,8 @@ _HOME = {
         "load_examination",
     ),
     "truerank.experiment.training": ("train_on_log",),
+    "truerank.experiment.initial_ranking": ("initial_ranking",),
+    "truerank.experiment.reproduce": ("Reproduction", "reproduce"),
     "truerank.log": (
         "ClickLog",
         "open_log",

@@ -77,7 +77,7 @@ class Workshop:
         if isinstance(method, Peer):
             from truerank.experiment.lightgbm_peer import peer_scores
 
-            log, features = self._sessions_of(cell), self._features_of(cell.truncation)
+            log, features = self.sessions_of(cell), self._features_of(cell.truncation)
             scores = peer_scores(self._config, self._prepared, cell.seed, log, features)
         else:
             scores = self._own_scores(cell, method)
@@ -96,15 +96,15 @@ class Workshop:
             seed=cell.seed,
             num_threads=self._threads,
         )
-        ranker.fit_pairs(self._features_of(cell.truncation), self._pairs(cell, method))
+        ranker.fit_pairs(self._features_of(cell.truncation), self.pairs_of(cell, method))
         return ranker.predict(self._prepared.test.X, num_threads=self._threads)
 
-    def _pairs(self, cell: Cell, method: Method) -> PairWeights:
+    def pairs_of(self, cell: Cell, method: Method) -> PairWeights:
         shown, rows = shown_lists(self._prepared.train, cell.truncation)
         if method.learns_from_labels:
             return pairs_of_labels(shown, self._config.sessions_per_list)
-        pairs = pairs_of_clicks(method, self._sessions_of(cell), self._browsing(cell).model)
-        if not np.array_equal(pairs.item, rows):  # pragma: no cover: the two say the same in different words
+        pairs = pairs_of_clicks(method, self.sessions_of(cell), self._browsing(cell).model)
+        if pairs.item is None or not np.array_equal(pairs.item, rows):
             raise InputError("the lists of the log are not those whose features are in bins")
         return pairs
 
@@ -119,7 +119,7 @@ class Workshop:
             self._features = {truncation: BinnedFeatures.load(file, **booster_params(self._config))}
         return self._features[truncation]
 
-    def _sessions_of(self, cell: Cell) -> ClickSessions:
+    def sessions_of(self, cell: Cell) -> ClickSessions:
         """Click = relevance × examination, redrawn until there is a click; the seed of the cell decides."""
         browsing = self._browsing(cell)
         key = (cell.truncation, browsing.name, cell.seed)

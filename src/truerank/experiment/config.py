@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from truerank.datasets.named import RANKED
 from truerank.errors import FileFormatError, InputError, MissingDataError
 from truerank.experiment.browsing import Browsing, read_browsing
 from truerank.experiment.methods import METHODS, PAPER
-from truerank.experiment.sources import RANKED, Source, read_source
+from truerank.experiment.sources import Source, read_source
 from truerank.experiment.toml_tables import Settings
 
 TRAINED, GIVEN = "trained", "dataset"

@@ -77,10 +77,10 @@ def _fit(X: FloatArray, judged: JudgedLists) -> FloatArray:
 
     def objective(weights: FloatArray) -> tuple[float, FloatArray]:
         scores = _product(X, weights)
-        value = loss.value(scores, judged.labels, None, judged.group)
+        value = loss.value(scores, judged.labels, None, judged.group) / len(X)
         gradient, _ = loss.gradient_hessian(scores, judged.labels, None, judged.group)
         ridge = _RIDGE * weights
-        return value / len(X) + weights @ ridge / 2, _product(X.T, gradient) / len(X) + ridge
+        return value + float(weights @ ridge) / 2, _product(X.T, gradient) / len(X) + ridge
 
     start = np.zeros(X.shape[1])
     found: FloatArray = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}).x
@@ -91,5 +91,6 @@ def _product(matrix: Any, vector: FloatArray) -> FloatArray:
     """Matrix times vector, without BLAS, whose last bits depend on its threads; they could swap near ties."""
     if hasattr(matrix, "tocsr"):
         product: FloatArray = matrix @ vector
-        return product
-    return np.einsum("ij,j->i", matrix, vector, dtype=np.float64)
+    else:
+        product = np.einsum("ij,j->i", matrix, vector, dtype=np.float64)
+    return product

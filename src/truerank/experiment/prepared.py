@@ -19,6 +19,7 @@ from truerank.ragged import offsets_from_sizes
 from truerank.types import IntArray, JudgedLists
 
 _LISTS = ("labels", "group", "query")
+_LIGHTGBM_ROWS_A_BIN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +81,16 @@ def prepare(config: Config, train: JudgedLists, test: JudgedLists, folder: Path)
 
 
 def booster_params(config: Config) -> dict[str, Any]:
-    """LightGBM's parameters; leaf minima count the rows of a table that holds each list once.
+    """LightGBM's parameters for a table that holds each list once, where the paper's holds each session.
 
-    50 rows of a log that repeats each list 16 times are 50/16 rows of the lists themselves, rounded up: in the log,
-    leaves grow by 16 rows at a time. Hessians are sums over all sessions either way.
+    50 rows of a log that repeats each list 16 times are 50/16 rows of the lists themselves, rounded up, since leaves of
+    the log grow by 16 rows at a time; the three rows that LightGBM wants in a bin are a part of one. Hessians are sums
+    over all sessions either way. What differs is bagging: it leaves out items, not single impressions of them.
     """
     params: dict[str, Any] = dict(config.booster)
     params.pop("truncation_level")
-    params["min_data_in_leaf"] = -(-params["min_data_in_leaf"] // config.sessions_per_list)
+    for name, of_log in (("min_data_in_leaf", params["min_data_in_leaf"]), ("min_data_in_bin", _LIGHTGBM_ROWS_A_BIN)):
+        params[name] = -(-of_log // config.sessions_per_list)
     return params | {"deterministic": True, "force_col_wise": True}
 
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import truerank.experiment.tables as tables
 from truerank.atomic import replace_whole
 from truerank.errors import InputError
 from truerank.experiment.cells import Cell, Shelf, Trained, Workshop, cells_of
 from truerank.experiment.config import Config, read_config
 from truerank.experiment.methods import METHODS, Peer
 from truerank.experiment.prepared import Prepared, hash_of, load_logged, prepare, shown_lists
+from truerank.experiment.tables import FORMATS, compare, formatted, tables_of, write_tables
 from truerank.experiment.workers import train_in_workers
 from truerank.metrics import Comparison
 from truerank.ragged import check_number
@@ -27,6 +27,8 @@ FORMAT = "truerank.reproduce"
 MANIFEST, CELLS, PREPARED = "manifest.json", "cells", "prepared"
 _DECIDING = ("truerank", "lightgbm", "numpy")
 """Packages whose version may change numbers."""
+_ROWS_A_THREAD = 20_000
+"""Below that, threads wait for each other longer than they work."""
 
 Progress: TypeAlias = Callable[[float, float, str], None]
 
@@ -45,9 +47,18 @@ class Reproduction:
 
     def tables(self, form: str = "text") -> str:
         """Tables 1, 2 and so on as `text`, `markdown`, `latex` or `html`."""
-        if form not in tables.FORMATS:
-            raise InputError(f"form is {form!r}; it must be one of {', '.join(map(repr, tables.FORMATS))}")
-        return tables.formatted(tables.tables_of(self.config, self.comparisons), form)
+        if form not in FORMATS:
+            raise InputError(f"form is {form!r}; it must be one of {', '.join(map(repr, FORMATS))}")
+        return formatted(tables_of(self.config, self.comparisons), form)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One dictionary for each model, metric, browsing model and truncation position, ready for JSON."""
+        return [
+            {"browsing": browsing, "truncation": truncation, **row}
+            for browsing, blocks in self.comparisons.items()
+            for truncation, comparison in blocks.items()
+            for row in comparison.to_rows()
+        ]
 
     def __str__(self) -> str:
         """Show the tables as plain text."""
@@ -112,14 +123,14 @@ def _run(
             done += costs[cell]
             tell(done, total, cell.name)
     trained_cells = {cell: trained for cell, trained in found.items() if trained is not None}
-    comparisons = tables.compare(config, test, lambda cell: trained_cells[cell].scores)
-    tables.write_tables(tables.tables_of(config, comparisons), folder)
+    comparisons = compare(config, test, lambda cell: trained_cells[cell].scores)
+    write_tables(tables_of(config, comparisons), folder)
     shutil.rmtree(folder / PREPARED, ignore_errors=True)
     return Reproduction(folder, config, comparisons, trained_cells)
 
 
 def _train(config: Config, prepared: Prepared, cells: list[Cell], jobs: int) -> Iterator[tuple[Cell, Trained]]:
-    threads = max(1, (os.cpu_count() or 1) // jobs)
+    threads = max(1, min((os.cpu_count() or 1) // jobs, prepared.train.n_rows // _ROWS_A_THREAD))
     if jobs > 1:
         yield from train_in_workers(config, prepared, cells, jobs, threads)
     else:

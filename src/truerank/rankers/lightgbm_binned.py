@@ -15,7 +15,7 @@ from truerank.rankers.features import table_shape
 class BinnedFeatures:
     """A feature table as LightGBM trains on it, for `LambdaMARTRanker.fit_pairs` in place of X.
 
-    Putting features into bins can take as long as dozens of trees; models that differ in their pairs alone can share it.
+    Putting features into bins can take as long as dozens of trees; models that differ only in their pairs share it.
 
     Args:
         X: one row of features for each row of the pairs.
