@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from truerank.datasets import load_dataset, read_svmlight
+from truerank.datasets import generate_dataset, load_dataset, read_svmlight
+from truerank.datasets.generate import GENERATORS
 from truerank.datasets.named import LAYOUTS, RANKED
 from truerank.errors import InputError
 from truerank.experiment.toml_tables import Settings
 from truerank.ragged import check_number, offsets_from_sizes
 from truerank.types import BoolArray, JudgedLists
 
-GENERATED = ("web", "shop")
 SVMLIGHT = "svmlight"
-_FULL_SIZE = (19_944, 2_994, 6_983)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +29,7 @@ class Source:
 
     def load(self) -> tuple[JudgedLists, JudgedLists]:
         """The lists to train on, and those to test on."""
-        if self.name in GENERATED:
-            from truerank.datasets import generate_dataset
-
+        if self.name in GENERATORS:
             splits = generate_dataset(self.name, **self.options)
         elif self.name == SVMLIGHT:
             return _from_svmlight(**self.options)
@@ -43,10 +40,10 @@ class Source:
 
 def read_source(settings: Settings, home: Path) -> Source:
     """The `[dataset]` table; paths are relative to `home`, and may name environment variables."""
-    name = settings.choice("name", (*GENERATED, *sorted(LAYOUTS), RANKED, SVMLIGHT), "web")
+    name = settings.choice("name", (*sorted(GENERATORS), *sorted(LAYOUTS), RANKED, SVMLIGHT), "web")
     options: dict[str, Any] = {}
-    if name in GENERATED:
-        lists = settings.take("lists", list(_FULL_SIZE))
+    if name in GENERATORS:
+        lists = settings.take("lists", [size.lists for size in GENERATORS[name][1]])
         if not isinstance(lists, list | tuple) or len(lists) != 3:
             raise InputError(f"dataset.lists is {lists!r}; it must say how many lists train, tune and test")
         for count in lists:
