@@ -43,7 +43,7 @@ def test_lists_are_cut_and_those_without_a_relevant_item_above_the_cut_are_dropp
         if any(train.labels[row] > 0 for row in rows):
             wanted.append(rows)
     shown, rows = shown_lists(train, truncation)
-    assert rows.tolist() == sum(wanted, [])
+    assert rows.tolist() == [row for part in wanted for row in part]
     assert shown.group.tolist() == [len(part) for part in wanted]
     assert len(wanted) < train.n_lists
 
@@ -148,7 +148,7 @@ def test_a_summed_table_grows_the_trees_of_the_whole_log(logged):
 
 
 def test_leaf_minima_are_those_of_a_log_that_repeats_each_list():
-    """LightGBM wants round(rows) ≥ minimum: 3.5 of the summed rows are 56 of the log's, 2.5 would be 40, 49.5 is asked."""
+    """LightGBM asks for round(rows) ≥ minimum: 49.5 rows of the log; 3.5 summed rows are 56 of them, 2.5 would be 40."""
     params = booster_params(read_config({}))
     assert (params["min_data_in_leaf"], params["min_data_in_bin"]) == (4, 1)
     assert params["min_sum_hessian_in_leaf"] == 5.0

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -149,7 +150,7 @@ def test_another_experiment_in_the_same_folder_is_refused(settings, plain, chang
 def test_changed_data_in_the_same_folder_are_refused(settings, tmp_path):
     files = {name: tmp_path / f"{name}.txt" for name in ("train", "test")}
     for name, path in files.items():
-        path.write_bytes(open(settings["dataset"][name], "rb").read())
+        shutil.copy(settings["dataset"][name], path)
     here = settings | {"dataset": {"name": "svmlight", **{name: str(path) for name, path in files.items()}}}
     here |= {"methods": ["clicks", "robust"], "truncation_positions": [3], "booster": {"n_estimators": 1}}
     tr.reproduce(here, tmp_path / "out")
@@ -175,7 +176,7 @@ def test_a_folder_with_another_manifest_is_refused(settings, tmp_path):
 
 
 def test_a_missing_file_of_settings_is_named(tmp_path):
-    with pytest.raises(MissingDataError, match="there is no file .*nothing.toml"):
+    with pytest.raises(MissingDataError, match=r"there is no file .*nothing\.toml"):
         tr.reproduce(tmp_path / "nothing.toml", tmp_path)
 
 

@@ -100,6 +100,7 @@ class Workshop:
         return ranker.predict(self._prepared.test.X, num_threads=self._threads)
 
     def pairs_of(self, cell: Cell, method: Method) -> PairWeights:
+        """The weighted pairs of a cell, over the rows whose features are in bins."""
         shown, rows = shown_lists(self._prepared.train, cell.truncation)
         if method.learns_from_labels:
             return pairs_of_labels(shown, self._config.sessions_per_list)
