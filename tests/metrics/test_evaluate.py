@@ -281,3 +281,15 @@ def test_fewer_than_two_lists_are_refused(labels):
     with pytest.raises(InputError, match=f"{sum(labels)} of 3 lists have a relevant item .* at least two lists"):
         tr.evaluate({"a": [1, 2, 3]}, labels, [1, 1, 1])
     assert tr.evaluate({"a": [1, 2, 3]}, labels, [1, 1, 1], empty="one")["a", "map"].mean == 1
+
+
+def test_several_runs_of_a_model_are_averaged_list_by_list():
+    runs = np.stack([MODELS["weak"], MODELS["strong"]])
+    found = compare({"noise": NOISE, "both": runs})
+    for metric, single in SINGLE.items():
+        wanted = np.mean([single(run)[RELEVANT] for run in runs], axis=0)
+        assert found.per_list("both", metric) == pytest.approx(wanted, rel=1e-12)
+    alone = compare({"noise": NOISE[None], "weak": MODELS["weak"][:, None]})
+    assert alone.to_rows() == compare({"noise": NOISE, "weak": MODELS["weak"]}).to_rows()
+    with pytest.raises(InputError, match="model 'both'"):
+        compare({"both": runs[:, :-1]})
