@@ -148,7 +148,7 @@ def test_a_summed_table_grows_the_trees_of_the_whole_log(logged):
 
 
 def test_leaf_minima_are_those_of_a_log_that_repeats_each_list():
-    """LightGBM asks for round(rows) ≥ minimum: 49.5 rows of the log; 3.5 summed rows are 56 of them, 2.5 would be 40."""
+    """LightGBM asks for round(rows) ≥ minimum: 49.5 rows of the log; 3.5 summed rows are 56, 2.5 would be 40."""
     params = booster_params(read_config({}))
     assert (params["min_data_in_leaf"], params["min_data_in_bin"]) == (4, 1)
     assert params["min_sum_hessian_in_leaf"] == 5.0
