@@ -133,9 +133,19 @@ def test_warnings_are_lines_on_standard_error(run, log, monkeypatch):
     assert answer.err.splitlines() == ["warning: the disk is full"]
 
 
+EXPERIMENT = """
+truncation_positions = [3]
+methods = ["clicks", "robust"]
+dataset = {name = "svmlight", train = "judged.txt"}
+initial_ranking = {share = 0.1}
+booster = {n_estimators = 2}
+"""
+
+
 def test_the_examples_in_the_help_run_one_after_the_other(run, judged):
     Path("truerank-demo").mkdir()
     tr.Report("A log", "Nothing in it.", (), {}).save("truerank-demo/report.json")
+    Path("experiment.toml").write_text(EXPERIMENT)
     for verb in command.VERBS:
         (block,) = re.findall(r"^```sh\n(.*?)^```", inspect.getdoc(function_of(verb)), re.MULTILINE | re.DOTALL)
         for line in block.splitlines():
