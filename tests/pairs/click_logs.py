@@ -33,11 +33,10 @@ class Log:
         return self.unmerged(method, **{"query": self.query, "item": self.item} | options)
 
     def unmerged(self, method: str = "complete", **options: Any) -> PairWeights:
-        """Weighted pairs of this log, each session a list of its own."""
+        """Weighted pairs of this log, each session a list of its own; sums that nothing is done about."""
         examination = None if method in ("none", "ratio") else EXAMINATIONS["row_skipping"]
-        return pair_weights(
-            self.labels, self.positions, self.group, **{"examination": examination} | options, method=method
-        )
+        usual = {"examination": examination, "variance": "none"}
+        return pair_weights(self.labels, self.positions, self.group, **usual | options, method=method)
 
     def first_sessions(self, n: int) -> tuple[Log, Log]:
         """The log cut in two after `n` sessions."""

@@ -15,7 +15,11 @@ THREE = Independent([1, 0.5, 0.25])
 GOOD = {"labels": [1, 0, 1], "positions": [1, 2, 3], "group": [3], "method": "robust", "examination": THREE}
 REFUSED = {
     "an unknown method": ({"method": "hu"}, "method is 'hu'; it must be one of 'none', 'ratio', 'robust', 'complete'"),
-    "an unknown normalisation": ({"normalize": "query"}, "normalize is 'query'; it must be one of 'session', 'list'"),
+    "an unknown normalisation": (
+        {"normalize": "query"},
+        "normalize is 'query'; it must be one of 'auto', 'session', 'list'",
+    ),
+    "an unknown variance": ({"variance": "eb"}, "variance is 'eb'; it must be one of 'none', 'clip', 'shrink'"),
     "an unknown merge": ({"merge": "item"}, "merge is 'item'; it must be one of 'exact', 'query'"),
     "an unknown gain": ({"gain": "log"}, "gain is 'log'; it must be one of 'linear', 'exp2'"),
     "robust without examination": ({"examination": None}, "method='robust' needs examination="),
@@ -77,7 +81,7 @@ def test_sessions_with_nothing_to_compare_are_kept_out_and_counted(labels, group
 
 
 def test_complete_compares_clicks_with_each_other():
-    pairs = pair_weights([1, 1, 1], [1, 2, 3], [3], "complete", THREE, normalize="none")
+    pairs = pair_weights([1, 1, 1], [1, 2, 3], [3], "complete", THREE, normalize="none", variance="none")
     assert (pairs.n_pairs, pairs.sessions_without_pairs) == (6, 0)
     assert dict(zip(zip(pairs.i.tolist(), pairs.j.tolist(), strict=True), pairs.weight, strict=True))[2, 1] == 4 - 8
 
@@ -112,7 +116,7 @@ def test_a_users_model_must_give_probabilities(answer, method):
             raise NotImplementedError
 
     with pytest.raises(ExaminationError, match=f"examination.{method} gave {answer}"):
-        pair_weights([1, 2], [1, 2], [2], "complete", Odd())
+        pair_weights([1, 2], [1, 2], [2], "complete", Odd(), variance="none")
 
 
 def test_a_users_model_need_only_have_the_methods():

@@ -90,7 +90,9 @@ def test_the_reference_reads_as_the_theory(examination, method, grades, gain, no
 @in_every_setting
 def test_each_session_has_the_weights_of_the_reference(examination, method, grades, gain, normalize):
     log = ragged_sessions(grades)
-    pairs = pair_weights(log.labels, log.positions, log.group, method, examination, gain=gain, normalize=normalize)
+    pairs = pair_weights(
+        log.labels, log.positions, log.group, method, examination, gain=gain, normalize=normalize, variance="none"
+    )
     assert pairs.group.tolist() == log.group.tolist()
     for q, (labels, positions) in enumerate(sessions_of(log)):
         gains = gain_table(grades, gain)
@@ -101,7 +103,9 @@ def test_each_session_has_the_weights_of_the_reference(examination, method, grad
 @pytest.mark.parametrize("examination", EXAMINATIONS.values(), ids=EXAMINATIONS.keys())
 def test_complete_on_clicks_is_the_l10_row_of_the_inverse_matrix(examination):
     log = ragged_sessions(grades=1, seed=2)
-    pairs = pair_weights(log.labels, log.positions, log.group, "complete", examination, normalize="none")
+    pairs = pair_weights(
+        log.labels, log.positions, log.group, "complete", examination, normalize="none", variance="none"
+    )
     for q, (labels, positions) in enumerate(sessions_of(log)):
         p, joint = look_up(examination, positions)
         row_10 = correction(p[:, None], p[None, :], joint)[..., 1, :]
@@ -123,13 +127,15 @@ def test_complete_on_clicks_is_the_l10_row_of_the_inverse_matrix(examination):
 def test_weights_worked_out_by_hand(method, expected):
     from truerank import Independent
 
-    pairs = pair_weights([2, 0, 1], [1, 2, 3], [3], method, Independent([1, 1 / 2, 1 / 4]), normalize="none")
+    pairs = pair_weights(
+        [2, 0, 1], [1, 2, 3], [3], method, Independent([1, 1 / 2, 1 / 4]), normalize="none", variance="none"
+    )
     found = dict(zip(zip(pairs.i.tolist(), pairs.j.tolist(), strict=True), pairs.weight.tolist(), strict=True))
     assert found == pytest.approx(expected)
 
 
 def test_complete_weights_of_two_clicks_can_be_negative():
-    pairs = pair_weights([1, 1], [3, 4], [2], "complete", EXAMINATIONS["independent"])
+    pairs = pair_weights([1, 1], [3, 4], [2], "complete", EXAMINATIONS["independent"], variance="none")
     assert pairs.n_pairs == 2
     assert (pairs.weight < 0).all()
 

@@ -84,7 +84,7 @@ def test_training_leaves_no_files_behind(shop, tmp_path, monkeypatch):
         ({"method": "ratio"}, {}, "which CatBoost's pairs can't do"),
         ({"loss_function": "RMSE"}, {}, "loss_function is 'RMSE'"),
         ({"eval_metric": "NDCG"}, {}, "its own loss on debiased pairs"),
-        ({"method": "complete", "clip_negative": False}, {"ids": True}, "Hint: clip_negative=True"),
+        ({"method": "complete", "variance": "none", "clip_negative": False}, {"ids": True}, "Hint: clip_negative=True"),
         ({}, {"eval_metric": "unbiased_ndcg@10"}, "its own loss on debiased pairs"),
     ],
 )

@@ -165,8 +165,9 @@ class ClickLog:
         method: str = "robust",
         *,
         merge: str = "exact",
-        normalize: str | None = "session",
+        normalize: str | None = "auto",
         gain: str = "linear",
+        variance: str = "shrink",
         portion: int = PORTION,
         progress: Progress | None = None,
     ) -> PairWeights:
@@ -186,11 +187,11 @@ class ClickLog:
 
         Args:
             examination: how people look at the page; needed by the methods `robust` and `complete`.
-            method, merge, normalize, gain: as for `truerank.pair_weights`.
+            method, merge, normalize, gain, variance: as for `truerank.pair_weights`.
             portion: about how many impressions to count at a time: less takes less memory, and more passes.
             progress: called with the impressions done and those in all, after each portion.
         """
         from truerank.pairs.compaction import compact
 
         portions = self.counted.in_portions(portion, progress)
-        return compact(portions, method, examination, merge=merge, normalize=normalize, gain=gain)
+        return compact(portions, method, examination, merge=merge, normalize=normalize, gain=gain, variance=variance)

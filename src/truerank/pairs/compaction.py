@@ -7,8 +7,9 @@ from typing import Any
 
 from truerank.examination.base import Examination
 from truerank.pairs.merge import side_by_side, without_source
-from truerank.pairs.methods import pair_weights
+from truerank.pairs.methods import pairs_or_evidence
 from truerank.pairs.pair_weights import PairWeights
+from truerank.pairs.variance import Evidence, join_evidence
 from truerank.types import SessionCounts
 
 
@@ -17,16 +18,21 @@ def compact(
 ) -> PairWeights:
     """The weighted pairs of counted sessions, added up by query and item; no query may be in two portions.
 
-    `options` are those of `pair_weights`: merge, normalize, gain.
+    `options` are those of `pair_weights`: merge, normalize, gain, variance. What is learned for `shrink` is learned
+    from all portions together.
     """
     parts = [_compact_portion(counts, method, examination, options) for counts in portions]
-    return parts[0] if len(parts) == 1 else side_by_side(parts, parts[0].merge)
+    evidence = [part for part in parts if isinstance(part, Evidence)]
+    if evidence:
+        return without_source(join_evidence(evidence, evidence[0].pairs.merge).shrunken())
+    pairs = [part for part in parts if isinstance(part, PairWeights)]
+    return without_source(pairs[0] if len(pairs) == 1 else side_by_side(pairs, pairs[0].merge))
 
 
 def _compact_portion(
     counts: SessionCounts, method: str, examination: Examination | None, options: dict[str, Any]
-) -> PairWeights:
-    pairs = pair_weights(
+) -> PairWeights | Evidence:
+    return pairs_or_evidence(
         counts.label,
         counts.position,
         counts.group,
@@ -36,5 +42,4 @@ def _compact_portion(
         item=counts.item,
         sessions=counts.sessions,
         **options,
-    )
-    return without_source(pairs)
+    )[0]

@@ -49,12 +49,14 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
         examination: how people look at the page. `robust` and `complete` need it; `ratio` fixes t⁺ to it if given.
         sigma: σ of the pairwise logistic loss.
         truncation: pairs whose two items both rank below this are left out of a gradient.
-        normalize: `session`, `list` or `none`; see `truerank.pair_weights`.
+        normalize: `auto`, `session`, `list` or `none`; see `truerank.pair_weights`.
         merge: which sessions are added up when fit gets `query` and `item`: `exact` or `query`.
         gain: `linear` or `exp2`.
+        variance: of `complete`: `none`, `clip` or `shrink`; see `truerank.pair_weights`.
         list_norm, distance_norm: LightGBM's two habits; see `truerank.rankers.objective.LambdaObjective`.
         ratio_regularization: p of `ratio`.
-        clip_negative: set negative weights, which `complete` has, to 0. Unclipped, the loss has no lower bound.
+        clip_negative: set negative weights, which `complete` has with `variance="none"`, to 0. Unclipped, the loss has
+            no lower bound.
         booster_params: whatever the booster itself takes.
     """
 
@@ -76,9 +78,10 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
         *,
         sigma: float = 1.0,
         truncation: int = 30,
-        normalize: str | None = "session",
+        normalize: str | None = "auto",
         merge: str = "exact",
         gain: str = "linear",
+        variance: str = "shrink",
         list_norm: bool = False,
         distance_norm: bool = False,
         ratio_regularization: float = 0.0,
@@ -92,6 +95,7 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
         self.normalize = normalize
         self.merge = merge
         self.gain = gain
+        self.variance = variance
         self.list_norm = list_norm
         self.distance_norm = distance_norm
         self.ratio_regularization = ratio_regularization
@@ -158,7 +162,7 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
             booster_fit_params: what else the booster's training takes.
         """
         self._check_parameters(booster_fit_params, has_validation=eval_set is not None)
-        method, normalize = self._weighting()
+        method, normalize, variance = self._weighting()
         shown = read_shown(
             X,
             clicks,
@@ -180,6 +184,7 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
             merge=self.merge,
             normalize=normalize,
             gain=self.gain,
+            variance=variance,
         )
         _refuse_without_pairs(pairs, "clicks")
         source = np.arange(pairs.n_rows) if pairs.source_row is None else pairs.source_row
@@ -244,9 +249,9 @@ class PairwiseRanker(BaseEstimator, abc.ABC):  # type: ignore[misc]
     def _stops_early(self, booster_fit_params: dict[str, Any]) -> bool:
         """Whether a validation metric will stop training."""
 
-    def _weighting(self) -> tuple[str, str | None]:
-        """The method and normalisation by which clicks become pairs."""
-        return self.method, self.normalize
+    def _weighting(self) -> tuple[str, str | None, str]:
+        """The method, the normalisation and what is done about variance as clicks become pairs."""
+        return self.method, self.normalize, self.variance
 
     def _clips_negative(self, task: Task) -> bool:
         return self.clip_negative

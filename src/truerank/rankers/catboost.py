@@ -87,7 +87,14 @@ class CatBoostRanker(PairwiseRanker):
         method = self.method if eval_labels == "clicks" else "none"
         gain = self.gain if eval_labels == "clicks" else "exp2"
         pairs = pair_weights(
-            shown.labels, shown.positions, shown.group, method, self.examination, normalize=self.normalize, gain=gain
+            shown.labels,
+            shown.positions,
+            shown.group,
+            method,
+            self.examination,
+            normalize=self.normalize,
+            gain=gain,
+            variance=self.variance,
         )
         return self._pool(shown.X, np.asarray(shown.labels), pairs.clip_negative()[0])
 

@@ -84,7 +84,7 @@ class NeuralRanker(PairwiseRanker):
         batch_lists: how many lists (sessions, if none are added up) make a step.
         learning_rate, weight_decay: of AdamW.
         sigma: σ of a named pair function, and of the LambdaMART gradient.
-        truncation, normalize, list_norm, distance_norm: of the LambdaMART gradient.
+        truncation, normalize, variance, list_norm, distance_norm: of the LambdaMART gradient.
         merge: which sessions are added up when fit gets `query` and `item`: `exact` or `query`.
         gain: `linear` or `exp2`: what pairs of unequal grades weigh.
         device: where to train and score: `cpu`, `cuda`, …
@@ -124,9 +124,10 @@ class NeuralRanker(PairwiseRanker):
         weight_decay: float = 1e-2,
         sigma: float = 1.0,
         truncation: int = 30,
-        normalize: str | None = "session",
+        normalize: str | None = "auto",
         merge: str = "exact",
         gain: str = "linear",
+        variance: str = "shrink",
         list_norm: bool = False,
         distance_norm: bool = False,
         device: str = "cpu",
@@ -151,6 +152,7 @@ class NeuralRanker(PairwiseRanker):
         self.normalize = normalize
         self.merge = merge
         self.gain = gain
+        self.variance = variance
         self.list_norm = list_norm
         self.distance_norm = distance_norm
         self.device = device
@@ -185,10 +187,10 @@ class NeuralRanker(PairwiseRanker):
 
         return load_ranker(cls, path, parameters)
 
-    def _weighting(self) -> tuple[str, str | None]:
+    def _weighting(self) -> tuple[str, str | None, str]:
         if self.method != "unbiased":
-            return self.method, self.normalize
-        return "none" if self.examination is None else "complete", "none"
+            return self.method, self.normalize, self.variance
+        return "none" if self.examination is None else "complete", "none", "none"
 
     def _clips_negative(self, task: Task) -> bool:
         return self.bound == "clip" or (self.bound is not None and not self._by_loss(task))
