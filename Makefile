@@ -11,8 +11,8 @@ TORCH  ?= torch==2.13.0+cpu
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
 
-demo: $(VENV)/.core  ## show, on generated clicks, that the unbiased loss is unbiased
-	$(RUN) -m truerank.experiment.unbiasedness
+demo: $(VENV)/.core  ## see the bias, and see it go: rankers trained on simulated clicks, and a report with charts
+	$(RUN) -m truerank demo
 
 test: $(VENV)/.dev  ## run the tests
 	$(RUN) -m pytest

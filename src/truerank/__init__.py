@@ -29,6 +29,9 @@ if TYPE_CHECKING:
         inverse_rank as inverse_rank,
         load_examination as load_examination,
     )
+    from truerank.experiment.demo import (
+        run_demo as run_demo,
+    )
     from truerank.experiment.initial_ranking import (
         initial_ranking as initial_ranking,
     )
@@ -125,6 +128,7 @@ _HOME = {
         "inverse_rank",
         "load_examination",
     ),
+    "truerank.experiment.demo": ("run_demo",),
     "truerank.experiment.training": ("train_on_log",),
     "truerank.experiment.initial_ranking": ("initial_ranking",),
     "truerank.experiment.reproduce": ("Reproduction", "reproduce"),

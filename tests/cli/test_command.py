@@ -6,10 +6,10 @@ import importlib
 import inspect
 import json
 import re
+import resource
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -48,11 +48,13 @@ def test_help_names_every_verb(run):
         assert re.search(rf"\b{verb}\b", answer.out)
 
 
-def test_help_is_there_in_half_a_second():
+def test_help_takes_half_a_second():
     def seconds():
-        start = time.perf_counter()
+        """Of processor time, which other work on the machine leaves alone."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([sys.executable, "-m", "truerank", "--help"], check=True, capture_output=True)
-        return time.perf_counter() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     assert min(seconds() for _ in range(4)) <= 0.5
 
@@ -143,8 +145,6 @@ booster = {n_estimators = 2}
 
 
 def test_the_examples_in_the_help_run_one_after_the_other(run, judged):
-    Path("truerank-demo").mkdir()
-    tr.Report("A log", "Nothing in it.", (), {}).save("truerank-demo/report.json")
     Path("experiment.toml").write_text(EXPERIMENT)
     for verb in command.VERBS:
         (block,) = re.findall(r"^```sh\n(.*?)^```", inspect.getdoc(function_of(verb)), re.MULTILINE | re.DOTALL)

@@ -21,7 +21,7 @@ from truerank.errors import TruerankError
 
 # In the order of the help; each is a function of this name in a file of this name, which imports nothing heavy at its
 # top: `truerank --help` reads them all.
-VERBS = ("simulate", "summary", "estimate", "train", "evaluate", "report", "reproduce")
+VERBS = ("demo", "simulate", "summary", "estimate", "train", "evaluate", "reproduce", "report")
 
 REFUSED, FAULT, INTERRUPTED = 1, 3, 130
 

@@ -158,12 +158,10 @@ def duel_histogram(duel: Duel) -> alt.LayerChart:
 def training_curves(curves: Sequence[Training], models: Sequence[str]) -> alt.LayerChart:
     """A metric by the number of trees, a line a model."""
     shown = _unique(c.model for c in curves)
-    step = max(1, max(len(c.values) for c in curves) // 150)
     rows = [
-        {"trees": k + 1, "value": value, "series": c.model}
+        {"trees": (k + 1) * c.step, "value": value, "series": c.model}
         for c in curves
         for k, value in enumerate(c.values)
-        if k % step == 0
     ]
     colours = [PALETTE[list(models).index(name) % len(PALETTE)] for name in shown]
     base = _chart(rows).encode(x=alt.X("trees:Q", title="trees"))

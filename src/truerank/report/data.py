@@ -98,12 +98,13 @@ class Duel:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """A metric after each tree; `on` says of what: clicks as they are, clicks weighted, or labels nobody has."""
+    """A metric every `step` trees; `on` says of what: clicks as they are, clicks weighted, or labels nobody has."""
 
     model: str
     metric: str
     on: str
     values: Numbers
+    step: int = 1
 
 
 @dataclass(frozen=True, slots=True)

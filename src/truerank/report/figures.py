@@ -152,13 +152,14 @@ def _training(training: Sequence[Training], models: Sequence[str]) -> Figure:
         "The same models after each tree. Clicks as they are praise the model that copies the bias; clicks weighted by "
         "1/θ see what labels would say, so they may decide when to stop.",
         tuple(drawn),
-        ("watched on", "model", "metric", "first tree", "best", "at tree", "last"),
-        tuple(
-            (c.on, c.model, c.metric, c.values[0], max(c.values), c.values.index(max(c.values)) + 1, c.values[-1])
-            for c in training
-        ),
+        ("watched on", "model", "metric", "first", "best", "after trees", "last"),
+        tuple((c.on, c.model, c.metric, c.values[0], max(c.values), _trees_of_best(c), c.values[-1]) for c in training),
         wide=True,
     )
+
+
+def _trees_of_best(curve: Training) -> int:
+    return (curve.values.index(max(curve.values)) + 1) * curve.step
 
 
 def _percent(share: float) -> str:
