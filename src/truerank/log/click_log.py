@@ -144,6 +144,11 @@ class ClickLog:
         """Sessions and clicks of each arm of each swap experiment."""
         return counts.swap_arms(self.checked, self.engine)
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether the log has a column that says in which row of the page a position is."""
+        return "row" in self.raw.columns
+
     def row_lengths(self) -> list[int]:
         """How many positions each row of the result page holds, from the columns `row` and `position`."""
         from truerank.log.layout import row_lengths

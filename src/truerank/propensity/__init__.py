@@ -1,5 +1,6 @@
 """Where propensities come from: estimators that read counts of a click log and say how sure they are."""
 
+from truerank.propensity.browsing import BrowsingChoice, choose_browsing
 from truerank.propensity.counts import item_position_counts, position_counts, swap_arms
 from truerank.propensity.curve import curve
 from truerank.propensity.diagnose import Diagnosis, diagnose
@@ -13,9 +14,11 @@ from truerank.propensity.row_skipping import row_skipping
 from truerank.propensity.swap import swap
 
 __all__ = [
+    "BrowsingChoice",
     "Diagnosis",
     "PropensityEstimate",
     "SwapPlan",
+    "choose_browsing",
     "curve",
     "diagnose",
     "em",

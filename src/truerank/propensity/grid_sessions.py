@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,31 @@ class GridSessions:
     def n_sessions(self) -> int:
         """How many sessions there are, equal ones counted each."""
         return int(self.weight.sum())
+
+    @property
+    def session_of_row(self) -> IntArray:
+        """Which session each row belongs to."""
+        found = np.empty(len(self.clicked), dtype=np.int64)
+        session, place = np.nonzero(self.row_of_place >= 0)
+        found[self.row_of_place[session, place]] = session
+        return found
+
+    def reweighted(self, weight: FloatArray) -> GridSessions:
+        """The same sessions, each counting as often as said."""
+        row_weight = weight[self.session_of_row]
+        clicks = np.bincount(self.item, self.clicked * row_weight).astype(np.float64)
+        return replace(self, weight=weight, row_weight=row_weight, item_clicks=clicks)
+
+    def that_count(self) -> GridSessions:
+        """Without the sessions whose weight is 0; their rows stay, and count for nothing."""
+        use = self.weight > 0
+        return replace(
+            self,
+            row_of_place=self.row_of_place[use],
+            last_place=self.last_place[use],
+            list_of_session=self.list_of_session[use],
+            weight=self.weight[use],
+        )
 
 
 def sessions_of(source: Any) -> SessionCounts:

@@ -124,3 +124,18 @@ def _walks(
         looked = np.zeros(max(n, sum(row_lengths)), dtype=np.bool_)
         looked[places] = True
         yield chance, looked[:n]
+
+
+def pair_likelihood(
+    chance: FloatArray, association: FloatArray, places: list[int], clicks: list[bool]
+) -> tuple[float, FloatArray]:
+    """Σ_{i<j} log P(c_i, c_j) / (n − 1) of one session with P(1, 1) = ρ p_i p_j, and the four chances of each pair."""
+    outcomes = []
+    value = 0.0
+    for a in range(len(places)):
+        for b in range(a + 1, len(places)):
+            both = association[places[a], places[b]] * chance[a] * chance[b]
+            table = np.array([[1 - chance[a] - chance[b] + both, chance[b] - both], [chance[a] - both, both]])
+            value += float(np.log(table[int(clicks[a]), int(clicks[b])]))
+            outcomes.append(table)
+    return value / (len(places) - 1), np.array(outcomes)
