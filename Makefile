@@ -5,6 +5,7 @@ RUN    := $(VENV)/bin/python
 WHEELS ?= dist
 # The build without GPU packages, or none: `torch` alone can bring gigabytes of them. Elsewhere: make test TORCH=torch
 TORCH  ?= torch==2.13.0+cpu
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
 .PHONY: help demo test lint format bench wheel clean
 
@@ -44,7 +45,8 @@ $(VENV)/.core: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	@$(RUN) -m pip install --quiet --disable-pip-version-check '$(TORCH)' 2>/dev/null \
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --retries 1 --extra-index-url $(TORCH_INDEX) '$(TORCH)' \
+		2>/dev/null \
 		|| echo "$(TORCH) is not to be had here; what needs it is not tested. See TORCH in the Makefile."
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.core

@@ -158,7 +158,10 @@ def test_importing_truerank_is_instant():
 
 @pytest.mark.parametrize("name", truerank.__all__)
 def test_every_public_name_is_there_and_documented(name):
-    value = getattr(truerank, name)
+    try:
+        value = getattr(truerank, name)
+    except MissingExtraError as error:
+        pytest.skip(str(error))
     assert name in dir(truerank)
     own = vars(value).get("__doc__") if inspect.isclass(value) else value.__doc__
     assert own
@@ -172,7 +175,10 @@ def test_unknown_names_are_attribute_errors():
 
 def test_star_import_gives_every_public_name():
     namespace = {}
-    exec("from truerank import *", namespace)
+    try:
+        exec("from truerank import *", namespace)
+    except MissingExtraError as error:
+        pytest.skip(str(error))
     assert set(truerank.__all__) <= namespace.keys()
 
 

@@ -131,8 +131,6 @@ def test_nonnegative_cuts_the_sum_and_nonnegative_session_every_session(clicks):
     losses = {bound: trt.UnbiasedPairwiseLoss(examination, bound=bound) for bound in (None, *BOUNDS)}
     clicks = clicks._replace(labels=np.where(np.arange(len(clicks.labels)) < 16, clicks.labels, 0))
     clicks.labels[[17, 25]] = 1  # one click in each of two sessions
-    clicks = clicks._replace(labels=np.where(np.arange(len(clicks.labels)) < 16, clicks.labels, 0))
-    clicks.labels[[17, 25]] = 1  # one click in each of two sessions
     values, _ = session_values(trt.UnbiasedPairwiseLoss(examination, reduction="none"), clicks)
     below = values < 0
     assert below.any()
