@@ -7,7 +7,7 @@ import os
 import platform
 import time
 
-from bench import losses, merging, metrics, pairs, rankers
+from bench import losses, merging, metrics, pairs, rankers, reading, simulation
 
 BENCHMARKS = {
     "losses": losses.main,
@@ -15,6 +15,8 @@ BENCHMARKS = {
     "rankers": rankers.main,
     "merging": merging.main,
     "metrics": metrics.main,
+    "reading": reading.main,
+    "simulation": simulation.main,
 }
 
 
