@@ -27,6 +27,11 @@ def clicked_row_propensities(examination: Examination | None, sessions: Sessions
     return propensities
 
 
+def row_propensities(examination: Examination, sessions: Sessions) -> FloatArray:
+    """p_i of every row."""
+    return _probabilities(examination.marginal(_positions(sessions)), sessions.n_rows, "marginal")
+
+
 def clicked_pair_propensities(examination: Examination | None, sessions: Sessions) -> tuple[FloatArray, IntArray]:
     """p_ij of the pairs of clicked rows i < j of each session, row by row, and where each session begins.
 

@@ -48,7 +48,8 @@ METHODS: dict[str, Method | Peer] = {
     "robust": Method("Robust Unbiased LambdaMART", "robust"),
     "labels": Method("LambdaMART (labelled data)", "none", knows_examination=False, learns_from_labels=True),
     "ratio-estimated": _hu("t⁺ estimated too", 0, theta_known=False),
-    "complete": Method("Complete Unbiased LambdaMART", "complete"),
+    "complete": Method("Complete Unbiased LambdaMART", "complete", weights={"variance": "none"}),
+    "complete-shrunken": Method("Complete Unbiased LambdaMART, shrunken", "complete"),
     "lightgbm-position": Peer("LightGBM lambdarank, position="),
 }
 PAPER = ("ratio-0", "clicks", "ratio-1", "ratio-2", "robust", "labels")

@@ -9,7 +9,7 @@ import numpy as np
 
 from truerank.errors import InputError
 from truerank.examination.base import Examination, check_examination
-from truerank.examination.lookup import clicked_pair_propensities, clicked_row_propensities
+from truerank.examination.lookup import clicked_pair_propensities, clicked_row_propensities, row_propensities
 from truerank.losses.gains import gain_table
 from truerank.pairs.merge import MERGES, match_sessions, sum_matched
 from truerank.pairs.pair_weights import PairWeights, place_dtype
@@ -146,8 +146,9 @@ def pairs_or_evidence(
     if variance == "none":
         return _divided(pairs, mean), row_of_input
     expected = np.ones(pairs.n_lists)
-    if normalize == "list":
-        expected = best_expected_dcg(shown, row_of_input, pairs.group, looked.inverse, gains, times)
+    if normalize == "list" and examination is not None:
+        propensity = row_propensities(examination, shown)
+        expected = best_expected_dcg(shown, row_of_input, pairs.group, propensity, gains, times)
     if variance == "clip":
         return _divided(within_bounds(pairs), expected), row_of_input
     both = BothClicked.find(shown, pairs, row_of_input, looked.inverse, looked.inverse_joint, gains, scale)

@@ -78,7 +78,8 @@ def list_sums(labels: Any, propensity: FloatArray, joint: FloatArray, gains: Flo
             both = (labels[:, i] > 0) & (labels[:, j] > 0)
             disagreement[:, i, j] = both * (a[:, i] - a[:, j]) / np.maximum(a[:, i], a[:, j])
     has_pairs = (labels > 0).any(axis=1) & (n_items > 1)
-    expected = np.minimum((gain * a).mean(axis=0), gains[labels.max()])
+    average = gain.sum() / propensity.sum()
+    expected = (gain.sum(axis=0) + average) / (propensity.sum(axis=0) + 1)
     return ListSums(
         n_sessions,
         np.asarray(each["complete"]),

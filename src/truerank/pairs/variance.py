@@ -159,23 +159,28 @@ def join_evidence(parts: Sequence[Evidence], merge: str | None) -> Evidence:
 
 
 def best_expected_dcg(
-    sessions: Sessions, row_of_input: IntArray, group: IntArray, inverse: FloatArray, gains: FloatArray, times: IntArray
+    sessions: Sessions,
+    row_of_input: IntArray,
+    group: IntArray,
+    propensity: FloatArray,
+    gains: FloatArray,
+    times: IntArray,
 ) -> FloatArray:
-    """The best DCG of each list's expected gains, Σ g c / p over the sessions that showed an item, at most the largest.
+    """The best DCG of each list's expected gains, (Σ g c + m) / (Σ p + 1) for each item, m = Σ g c / Σ p of its list.
 
-    1 where nothing was clicked.
+    So each item counts as if it had been looked at once more, and found to be the average of its list; without that,
+    the gains of items that are hardly looked at would be the largest. 1 where nothing was clicked.
     """
-    n_rows = int(group.sum())
-    counts = np.repeat(times, sessions.sizes)
-    shown = _sum(row_of_input, counts.astype(np.float64), n_rows)
-    gain = _sum(row_of_input, counts * gains[sessions.labels] * inverse, n_rows) / np.maximum(shown, 1)
-    gain = np.minimum(gain, gains[sessions.labels.max(initial=0)])
+    n_rows, counts = int(group.sum()), np.repeat(times, sessions.sizes)
     list_of_row = np.repeat(np.arange(len(group)), group)
+    found = _sum(row_of_input, counts * gains[sessions.labels], n_rows)
+    looked = _sum(row_of_input, counts * propensity, n_rows)
+    average = _sum(list_of_row, found, len(group)) / _sum(list_of_row, looked, len(group))
+    gain = (found + average[list_of_row]) / (looked + 1)
     order = np.lexsort((-gain, list_of_row))
     rank = np.arange(n_rows) - np.repeat(offsets_from_sizes(group)[:-1], group)
     best = _sum(list_of_row, gain[order] / np.log2(2.0 + rank), len(group))
-    safe: FloatArray = np.where(best > 0, best, 1.0)
-    return safe
+    return np.where(best > 0, best, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
