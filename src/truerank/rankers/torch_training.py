@@ -127,22 +127,21 @@ def train(
         for group in optimizer.param_groups:
             group.update(lr=plan.learning_rate, weight_decay=plan.weight_decay)
         _improves(course, watched, _measure(body, watched))  # the start is what has to be beaten
-    kept = copy.deepcopy((body.state_dict(), course.epochs, course.optimizer))
+    kept = copy.deepcopy((course.epochs, body.state_dict(), course.optimizer))
     waited, last = 0, course.epochs + plan.epochs
     try:
         while course.epochs < last and (plan.patience is None or waited < plan.patience):
             loss = _one_epoch(body, features, pairs, backward, optimizer, plan, course.epochs)
             course.epochs += 1
-            course.optimizer = copy.deepcopy(optimizer.state_dict())
             measured = _measure(body, watched)
             _record(course, loss, measured)
             improved = _improves(course, watched, measured)
             waited = 0 if improved else waited + 1
             if improved or plan.patience is None:
-                kept = copy.deepcopy((body.state_dict(), course.epochs, course.optimizer))
+                kept = copy.deepcopy((course.epochs, body.state_dict(), optimizer.state_dict()))
             yield Epoch(course.epochs, loss, measured, improved)
     finally:
-        weights, course.epochs, course.optimizer = kept
+        course.epochs, weights, course.optimizer = kept
         body.load_state_dict(weights)
         body.eval()
 
