@@ -77,6 +77,9 @@ if TYPE_CHECKING:
         PairWeights as PairWeights,
         pair_weights as pair_weights,
     )
+    from truerank.pairs.store import (
+        SessionStore as SessionStore,
+    )
     from truerank.ragged import (
         list_order as list_order,
     )
@@ -167,6 +170,7 @@ _HOME = {
         "PairWeights",
         "pair_weights",
     ),
+    "truerank.pairs.store": ("SessionStore",),
     "truerank.ragged": ("list_order",),
     "truerank.rankers": ("lambda_gradient", "score_saved"),
     "truerank.rankers.catboost": ("CatBoostRanker",),

@@ -157,7 +157,7 @@ class ClickLog:
 
     @property
     def counted(self) -> CountedSessions:
-        """Equal sessions, to be counted by the engine: what `compact` and `SessionStore` are made of."""
+        """Equal sessions, to be counted by the engine: what `compact` and `SessionStore` work with."""
         return sessions_of_log(self.checked, self.engine)
 
     def session_counts(self) -> SessionCounts:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
 import weakref
 from collections.abc import Collection, Iterator, Sequence
@@ -17,6 +16,7 @@ import duckdb
 import ibis
 
 from truerank.errors import InputError, ResourceError
+from truerank.log.folders import hold
 from truerank.log.schema import FILE
 
 _SPILL = "truerank-spill-"
@@ -96,9 +96,9 @@ class DuckDB:
             ) from error
         except duckdb.Error as error:
             message = _in_short(error)
-            if "no space left" in str(error).lower():
+            if any(sign in str(error).lower() for sign in ("no space left", "file too large", "quota")):
                 raise ResourceError(
-                    f"the disk is full: {message}. Hint: set temp_directory to a larger disk"
+                    f"the disk is full: {message}. Hint: make room, or set temp_directory to a larger disk"
                 ) from error
             raise InputError(f"DuckDB cannot read the log: {message}") from error
 
@@ -110,7 +110,7 @@ class _Spill:
         if not Path(parent).is_dir():
             raise InputError(f"temp_directory is {str(parent)!r}; it must be a folder that is there")
         for left in Path(parent).glob(f"{_SPILL}*"):
-            lock = _lock(left)
+            lock = hold(left)
             if lock is not None:
                 shutil.rmtree(left, ignore_errors=True)
                 os.close(lock)
@@ -118,31 +118,13 @@ class _Spill:
             new = Path(tempfile.mkdtemp(prefix="new-", dir=parent))
         except OSError as error:
             raise InputError(f"temp_directory is {str(parent)!r}, where nothing can be written: {error}") from None
-        self._held = _lock(new)
+        self._held = hold(new)
         self.path = new.rename(new.with_name(_SPILL + new.name[4:]))  # named only once it is locked
 
     def remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
         if self._held is not None:
             os.close(self._held)
-
-
-def _lock(folder: Path) -> int | None:
-    """Hold a folder: its lock is free if the process that made it is gone. Where folders have no locks, None."""
-    if sys.platform == "win32":
-        return None
-    import fcntl
-
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        return None
-    return handle
 
 
 def _disk() -> str:

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import ibis
 import numpy as np
 from ibis import _
 
+from truerank.errors import InputError
 from truerank.log.counts import ids_of
 from truerank.log.engines import Engine
 from truerank.types import SessionCounts
@@ -53,27 +53,24 @@ class CountedSessions:
     count: Callable[[Any], Any]
     engine: Engine
 
-    def all(self) -> Any:
-        """The counts as one expression, in the order of queries and of what was shown."""
-        return self.count(self.rows).order_by("query", "entries")
-
     def in_portions(self, portion: int = PORTION, progress: Progress | None = None) -> Iterator[SessionCounts]:
         """The counts of some queries after the other, each of about `portion` impressions, in ascending order."""
+        return map(_as_arrays, self.tables(portion, progress))
+
+    def tables(self, portion: int = PORTION, progress: Progress | None = None) -> Iterator[Any]:
+        """The same as Arrow tables: query, entries (position, item, label), sessions."""
+        if type(portion) is not int or portion < 1:
+            raise InputError(f"portion is {portion!r}; it must be a whole number of impressions from 1")
         done, ranges = 0, self._ranges(portion)
         total = sum(size for *_, size in ranges)
         for first, last, size in ranges:
             rows = self.rows
             if len(ranges) > 1:
                 rows = rows.filter(rows.query.between(first, last))
-            counted = self.count(rows).order_by("query", "entries")
-            yield _as_arrays(self.engine.collect(counted))
+            yield self.engine.collect(self.count(rows).order_by("query", "entries"))
             done += size
             if progress is not None:
                 progress(done, total)
-
-    def write(self, path: Path) -> None:
-        """Write the counts to a Parquet file, by the engine."""
-        self.engine.write_parquet(self.all(), path)
 
     def _ranges(self, portion: int) -> list[tuple[Any, Any, int]]:
         """The first and last query of each portion, and its impressions; a query is never split."""

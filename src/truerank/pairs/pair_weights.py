@@ -209,6 +209,36 @@ class PairWeights:
             bytes_per_pair=self.nbytes / len(weight) if len(weight) else 0.0,
         )
 
+    def features(
+        self,
+        source: Any,
+        engine: Any = "duckdb",
+        *,
+        query_column: str | None = "query",
+        item_column: str = "item",
+        **settings: Any,
+    ) -> Any:
+        """The features of the rows, in their order, as an Arrow table: what `fit_pairs` takes.
+
+        Rows without features are refused, with how many there are and which. Single features that are missing
+        (null) stay so.
+
+        Args:
+            source: files, a frame or an Ibis table, as for `truerank.open_log`: a row for each item of each query, or
+                for each item; all columns but the ids are features.
+            engine: what looks them up; `settings` are those of `truerank.open_log`: memory_limit and so on.
+            query_column: what `source` calls the id of the query; None if items have the same features everywhere.
+            item_column: what `source` calls the id of the item.
+        """
+        from truerank.log.features import features_of
+
+        if self.item is None or self.query is None:
+            raise InputError("these pairs have no ids to look up. Hint: make them with query= and item=")
+        query = np.repeat(self.query, self.group)
+        return features_of(
+            query, self.item, source, engine, query_column=query_column, item_column=item_column, **settings
+        )
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to one file, by its ending: `.parquet` (one row a list, any tool can read it) or `.npz`."""
         from truerank.pairs.files import save_pairs
