@@ -41,8 +41,9 @@ def test_features_come_in_the_order_of_the_rows(pairs, features, engine, tmp_pat
         np.testing.assert_array_equal(X["b"].to_numpy(), item / 2)
 
 
-def test_an_ibis_table_stays_in_its_engine(pairs, features, engine):
-    table = engine.backend.create_table("features_of_items", features)
+def test_an_ibis_table_stays_in_its_engine(pairs, features, engine, tmp_path):
+    pq.write_table(features, tmp_path / "features.parquet")
+    table = engine.backend.read_parquet(tmp_path / "features.parquet")
     assert len(pairs.features(table)) == pairs.n_rows
 
 
