@@ -121,5 +121,5 @@ def test_the_files_are_plain_parquet(days, tmp_path, engine):
     store = tr.SessionStore(tmp_path, engine)
     file = store.add(tr.open_log(days["2026-11-17"], engine), "2026-11-17").file
     row = pq.read_table(tmp_path / file).slice(0, 1).to_pylist()[0]
-    assert row.keys() == {"query", "entries", "sessions"}
-    assert row["entries"][0].keys() == {"position", "item", "label"}
+    assert row.keys() == {"query", "places", "items", "sessions"}
+    assert len(row["places"]) == len(row["items"])

@@ -28,7 +28,11 @@ from ibis import _
 from truerank.errors import InputError
 from truerank.log.counts import ids_of
 from truerank.log.engines import Engine
+from truerank.log.rules import LARGEST_LABEL
 from truerank.types import SessionCounts
+
+LABELS = 1024
+"""More than the largest label: position and label of a row are kept as one number."""
 
 PORTION = 50_000_000
 """Impressions that are counted at a time: engines keep the sessions of a portion in memory, about 50 bytes a row."""
@@ -44,7 +48,7 @@ class CountedSessions:
     Attributes:
         rows: a table with a column `query`: impressions, or sessions counted before.
         size: how many impressions such a table holds, or how many it stands for in memory.
-        count: the expression that counts the sessions of such a table: query, entries, sessions.
+        count: the expression that counts the sessions of such a table: query, places, items, sessions.
         engine: what evaluates it.
     """
 
@@ -58,7 +62,7 @@ class CountedSessions:
         return map(_as_arrays, self.tables(portion, progress))
 
     def tables(self, portion: int = PORTION, progress: Progress | None = None) -> Iterator[Any]:
-        """The same as Arrow tables: query, entries (position, item, label), sessions."""
+        """The same as Arrow tables: query, places (of the rows, position × 1024 + label), items, sessions."""
         if type(portion) is not int or portion < 1:
             raise InputError(f"portion is {portion!r}; it must be a whole number of impressions from 1")
         done, ranges = 0, self._ranges(portion)
@@ -67,7 +71,7 @@ class CountedSessions:
             rows = self.rows
             if len(ranges) > 1:
                 rows = rows.filter(rows.query.between(first, last))
-            yield self.engine.collect(self.count(rows).order_by("query", "entries"))
+            yield self.engine.collect(self.count(rows).order_by("query", "places", "items"))
             done += size
             if progress is not None:
                 progress(done, total)
@@ -89,30 +93,44 @@ class CountedSessions:
 
 def sessions_of_log(table: Any, engine: Engine) -> CountedSessions:
     """The sessions of impressions; rows of a session with another query are a session of their own."""
+    largest = engine.collect(table.aggregate(label=table.label.max()))["label"][0].as_py()
+    if largest is not None and largest > LARGEST_LABEL:
+        raise InputError(
+            f"label is {largest} in some rows; it must be a whole number from 0 to {LARGEST_LABEL}. "
+            "Hint: log.repair(bad_labels='clip')"
+        )
     return CountedSessions(table, lambda rows: rows.count(), _count_impressions, engine)
 
 
 def sessions_counted_before(table: Any, engine: Engine) -> CountedSessions:
     """The sum of counts that were written, of several days for example."""
-    return CountedSessions(table, lambda rows: rows.entries.length().sum(), _add_counts, engine)
+    return CountedSessions(table, lambda rows: rows.places.length().sum(), _add_counts, engine)
 
 
 def _count_impressions(table: Any) -> Any:
     """Sessions are compared as lists of rows in the order in which they were read, sorted only then.
 
-    Where the rows of a session follow each other in the log, that leaves few lists to sort.
+    Where the rows of a session follow each other in the log, that leaves few lists to sort. The two lists of a session
+    are collected side by side, so that their rows stand in one order, whichever it is; a list of pairs takes longer.
     """
-    entry = ibis.struct(
-        {"position": table.position.cast("int32"), "item": _wide(table["item"]), "label": table.label.cast("int32")}
+    place = table.position.cast("int64") * LABELS + table.label
+    rows = table.select("session", query=_wide(table.query), item=_wide(table["item"]), place=place)
+    sessions = rows.group_by(["session", "query"]).aggregate(items=rows["item"].collect(), places=rows.place.collect())
+    as_read = sessions.group_by(["query", "places", "items"]).aggregate(sessions=_.count())
+    pairs = as_read.places.zip(as_read["items"])
+    in_order = as_read.mutate(pairs=ibis.ifelse(as_read.places.sort() == as_read.places, pairs, pairs.sort()))
+    return _add_counts(
+        in_order.select(
+            "query",
+            "sessions",
+            places=in_order.pairs.map(lambda pair: pair["f1"]),
+            items=in_order.pairs.map(lambda pair: pair["f2"]),
+        )
     )
-    rows = table.select("session", query=_wide(table.query), entry=entry)
-    sessions = rows.group_by(["session", "query"]).aggregate(entries=rows.entry.collect())
-    as_read = sessions.group_by(["query", "entries"]).aggregate(sessions=_.count())
-    return _add_counts(as_read.mutate(entries=as_read.entries.sort()))
 
 
 def _add_counts(table: Any) -> Any:
-    return table.group_by(["query", "entries"]).aggregate(sessions=table.sessions.sum().cast("int64"))
+    return table.group_by(["query", "places", "items"]).aggregate(sessions=table.sessions.sum().cast("int64"))
 
 
 def _wide(column: Any) -> Any:
@@ -122,14 +140,13 @@ def _wide(column: Any) -> Any:
 
 
 def _as_arrays(counted: Any) -> SessionCounts:
-    entries = counted["entries"].combine_chunks()
-    flat = entries.flatten()
-    fields = {name: flat.field(name) for name in ("item", "position", "label")}
+    places = counted["places"].combine_chunks()
+    place = places.flatten().to_numpy(zero_copy_only=False)
     return SessionCounts(
         query=ids_of(counted["query"]),
-        group=entries.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64),
+        group=places.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64),
         sessions=counted["sessions"].to_numpy().astype(np.int64),
-        item=ids_of(fields["item"]),
-        position=fields["position"].to_numpy(zero_copy_only=False).astype(np.int32),
-        label=fields["label"].to_numpy(zero_copy_only=False).astype(np.int32),
+        item=ids_of(counted["items"].combine_chunks().flatten()),
+        position=(place // LABELS).astype(np.int32),
+        label=(place % LABELS).astype(np.int32),
     )

@@ -145,7 +145,7 @@ class SessionStore:
             if not file.exists():
                 raise FileFormatError(f"{file} is gone, which {self.folder / _MANIFEST} names")
         table = self.engine.read_parquet([os.fspath(file) for file in files])
-        return sessions_counted_before(table.select("query", "entries", "sessions"), self.engine)
+        return sessions_counted_before(table.select("query", "places", "items", "sessions"), self.engine)
 
     def session_counts(self) -> SessionCounts:
         """The sessions of all days, added up."""
@@ -159,12 +159,13 @@ class SessionStore:
         merge: str = "exact",
         normalize: str | None = "session",
         gain: str = "linear",
+        variance: str = "shrink",
         portion: int = PORTION,
         progress: Progress | None = None,
     ) -> PairWeights:
         """The weighted pairs of all days: those of one log with all their rows. See `ClickLog.compact`."""
         portions = self.counted.in_portions(portion, progress)
-        return compact(portions, method, examination, merge=merge, normalize=normalize, gain=gain)
+        return compact(portions, method, examination, merge=merge, normalize=normalize, gain=gain, variance=variance)
 
     def _check(self, new: Day, day: str, same: str | None, days: Mapping[str, Day]) -> None:
         if same is not None:
@@ -210,11 +211,10 @@ def _write_day(log: ClickLog, day: str, path: Path, portion: int, progress: Prog
         for table in log.counted.tables(portion, progress):
             if writer is None:
                 writer = pq.ParquetWriter(path, table.schema, compression="zstd", write_page_checksum=True)
-                item = table.schema.field("entries").type.value_type.field("item").type
-                ids = f"query: {table.schema.field('query').type}, item: {item}"
+                ids = f"query: {table.schema.field('query').type}, item: {table.schema.field('items').type.value_type}"
             writer.write_table(table)
             digest.update(table)
-            times, sizes = table["sessions"].to_numpy(), table["entries"].combine_chunks().value_lengths().to_numpy()
+            times, sizes = table["sessions"].to_numpy(), table["places"].combine_chunks().value_lengths().to_numpy()
             sessions, impressions = sessions + int(times.sum()), impressions + int(times @ sizes)
     finally:
         if writer is not None:
@@ -231,10 +231,10 @@ class _Digest:
         self._columns: dict[str, Any] = {}
 
     def update(self, table: Any) -> None:
-        entries = table["entries"].combine_chunks()
-        rows = entries.flatten()
         columns = {name: table[name].combine_chunks() for name in ("query", "sessions")}
-        columns |= {name: rows.field(name) for name in ("position", "item", "label")} | {"n": entries.value_lengths()}
+        for name in ("places", "items"):
+            lists = table[name].combine_chunks()
+            columns |= {name: lists.flatten(), f"{name} in each": lists.value_lengths()}
         for name, column in columns.items():
             hasher = self._columns.setdefault(name, hashlib.sha256())
             for value in _bytes_of(column):
