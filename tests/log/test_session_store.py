@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 
 import numpy as np
@@ -106,6 +107,11 @@ def test_names_and_choices_are_checked(days, tmp_path, engine):
         store.add(log, "a", again="no")
     with pytest.raises(InputError, match="portion is 0"):
         store.add(log, "a", portion=0)
+
+
+def test_a_store_is_compacted_with_the_defaults_of_a_log():
+    of_store, of_log = (inspect.signature(kind.compact).parameters for kind in (tr.SessionStore, tr.ClickLog))
+    assert of_store == of_log
 
 
 def test_only_one_process_adds_at_a_time(days, tmp_path, engine):

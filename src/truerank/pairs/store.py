@@ -157,7 +157,7 @@ class SessionStore:
         method: str = "robust",
         *,
         merge: str = "exact",
-        normalize: str | None = "session",
+        normalize: str | None = "auto",
         gain: str = "linear",
         variance: str = "shrink",
         portion: int = PORTION,
