@@ -7,7 +7,7 @@ import os
 import platform
 import time
 
-from bench import losses, merging, metrics, pairs, rankers, reading, simulation, variance
+from bench import logs, losses, merging, metrics, pairs, rankers, reading, simulation, variance
 
 BENCHMARKS = {
     "losses": losses.main,
@@ -18,6 +18,7 @@ BENCHMARKS = {
     "reading": reading.main,
     "simulation": simulation.main,
     "variance": variance.main,
+    "logs": logs.main,
 }
 
 LONG = ("variance",)

@@ -37,6 +37,7 @@ def connect(*, memory_limit: str | None = None, threads: int | None = None, temp
         spill.remove()
         raise InputError(f"memory_limit={memory_limit!r}, threads={threads!r}: {_in_short(error)}") from error
     backend.raw_sql("SET TimeZone = 'UTC'")
+    backend.raw_sql("SET enable_progress_bar = false")  # it would be written among what the user prints
     weakref.finalize(backend, spill.remove)
     return DuckDB(backend)
 
