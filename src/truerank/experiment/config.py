@@ -60,7 +60,7 @@ class InitialRanking:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """An experiment, checked. `document` says the same in plain values, defaults filled in."""
+    """An experiment, checked. `document` says the same in plain values, defaults filled in, without title and note."""
 
     dataset: Source
     initial_ranking: InitialRanking
@@ -70,6 +70,8 @@ class Config:
     methods: tuple[str, ...]
     seeds: tuple[int, ...]
     booster: Mapping[str, float]
+    title: str = ""
+    note: str = ""
 
     @property
     def document(self) -> dict[str, Any]:
@@ -118,6 +120,8 @@ def _read(document: Mapping[str, Any], home: Path) -> Config:
         methods=_read_methods(settings),
         seeds=settings.whole_numbers("seeds", 0, [2022]),
         booster=_read_booster(Settings(settings.take("booster", {}), "booster")),
+        title=settings.text("title", ""),
+        note=settings.text("note", ""),
     )
     settings.done()
     return config
