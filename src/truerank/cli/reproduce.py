@@ -46,14 +46,13 @@ class _Lines:
     """Progress where there is no terminal: a line for each model, with the time left."""
 
     def __init__(self) -> None:
-        self._start: tuple[float, float] | None = None
+        self._total: float | None = None
 
     def __call__(self, done: float, total: float, what: str) -> None:
         now = time.monotonic()
-        if self._start is None or done <= self._start[1]:
-            self._start = (now, done)
+        if total != self._total:
+            self._total, self._began, self._before = total, now, done
             say(what)
             return
-        began, before = self._start
-        left = (total - done) * (now - began) / (done - before)
+        left = (total - done) * (now - self._began) / (done - self._before)
         say(f"{done / total:4.0%}  {what}; {left / 60:.0f} min left")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -63,11 +64,12 @@ class Finding:
         return IN_PART if confirmed > opposed else FAILS
 
     def __str__(self) -> str:
-        """The verdict with its counts."""
+        """The verdict, in bold, with its counts."""
         true, n = sum(s.true for s in self.statements), len(self.statements)
         confirmed = sum(s.true and s.significant for s in self.statements)
         opposed = sum(not s.true and s.significant for s in self.statements)
-        return f"{self.verdict}: {true} of {n} differences go that way, {confirmed} significantly; {opposed} the other"
+        counts = f"{true} of {n} differences go that way, {confirmed} of them significantly"
+        return f"**{self.verdict}**; {counts}" + (f"; {opposed} significantly the other way" if opposed else "")
 
 
 Differences = Iterator[tuple[str, FloatArray]]
@@ -100,7 +102,7 @@ def _it_grows(config: Config, comparisons: Comparisons) -> Differences:
             if _has(comparison, "robust", "ratio-0")
         ]
         uplifts.sort(key=lambda uplift: uplift[0])
-        for (shorter, before), (longer, after) in zip(uplifts, uplifts[1:], strict=False):
+        for (shorter, before), (longer, after) in pairwise(uplifts):
             yield f"continuous, {shorter} → {longer}, {metric}", after - before
 
 

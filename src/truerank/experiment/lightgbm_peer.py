@@ -24,7 +24,7 @@ def peer_scores(config: Config, prepared: Prepared, seed: int, log: ClickSession
     The bins are those of the lists; `min_data_in_leaf` counts rows of the log, as configured. One thread: LightGBM adds
     up its position factors thread by thread, so that the bits would depend on how many there are.
     """
-    _refuse_too_large(log.n_rows, bins.shape[1])
+    refuse_too_large(log.n_rows, bins.shape[1])
     features = np.load(prepared.features_file, mmap_mode="r")
     params: dict[str, Any] = booster_params(config) | {
         "objective": "lambdarank",
@@ -63,7 +63,8 @@ class _Rows(lightgbm.Sequence):  # type: ignore[misc]
         return len(self._rows)
 
 
-def _refuse_too_large(n_rows: int, n_features: int) -> None:
+def refuse_too_large(n_rows: int, n_features: int) -> None:
+    """Refuse a log whose rows do not fit into memory."""
     needed = n_rows * (n_features + _BYTES_A_ROW)
     if needed > _MOST_BYTES:
         raise ResourceError(

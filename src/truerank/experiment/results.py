@@ -1,6 +1,6 @@
-"""Write docs/results.md: `python -m truerank.experiment.results experiments/*.toml --runs results --out docs/results.md`.
+"""Run experiments, or go on where they were, and write a page that says which of the paper's claims hold.
 
-Runs each experiment in a folder of its own, or goes on where it was, and says which of the paper's claims hold.
+python -m truerank.experiment.results experiments/web.toml --runs results --out docs/results.md
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from truerank.atomic import replace_whole
 from truerank.experiment.claims import CLAIMS, HOLDS, Finding, check_claims
+from truerank.experiment.methods import METHODS
 from truerank.experiment.reproduce import Reproduction, reproduce
 
 _HEAD = """# Results: which of the paper's claims hold
@@ -29,9 +30,9 @@ otherwise it **does not hold**.
 
 _PROTOCOL = """## How it was run
 
-The protocol is the paper's: the logged ranking cut at a position, lists without a relevant item dropped, each list shown
-as often as given, P(relevant) = (2^y − 1) / (2^y_max − 1), examination 1/rank, each session redrawn until it has a
-click; tests on whole lists with golden labels. What is not the paper's:
+The protocol is the paper's: the logged ranking cut at a position, lists without a relevant item dropped, each list
+shown as often as given, P(relevant) = (2^y − 1) / (2^y_max − 1), examination 1/rank, each session redrawn until it has
+a click; tests on whole lists with golden labels. What is not the paper's:
 
 - The data are not Yahoo C14, which may not be passed on; the logged ranking is that of a linear Ranking SVM trained on
   a part of the lists (1 % in the paper's), which stay among those that are shown.
@@ -54,22 +55,20 @@ class _Part:
         return self.run.config.title or self.run.config.dataset.name
 
     def text(self) -> str:
+        """The section of this experiment."""
+        note, gaps = self.run.config.note.strip(), _closed_gaps(self.run)
+        findings = [f"- {finding.claim}: {finding}." for finding in self.findings]
+        lines = [f"## {self.title}", "", *([note, ""] if note else []), *findings, *gaps, "", self._effort(), ""]
+        return "\n".join([*lines, self.run.tables("markdown")])
+
+    def _effort(self) -> str:
         config, trained = self.run.config, self.run.trained.values()
         seconds, cpu = (sum(getattr(t, name) for t in trained) for name in ("seconds", "cpu_seconds"))
-        lines = [f"## {self.title}", ""]
-        lines += [config.note.strip(), ""] if config.note else []
-        lines += [f"- {finding.claim}: **{finding.verdict}** {str(finding).removeprefix(finding.verdict)[2:]}." for finding in self.findings]
-        closed = _closed_gaps(self.run)
-        lines += [f"- {closed}"] if closed else []
-        lines += [
-            "",
-            f"{config.sessions_per_list} sessions a list; seeds {', '.join(map(str, config.seeds))}; "
-            f"{len(self.run.trained)} models of {int(config.booster['n_estimators'])} trees took {cpu / 60:.0f} minutes of "
-            f"CPU time in all, {seconds / 60:.0f} minutes one after another.",
-            "",
-            self.run.tables("markdown"),
-        ]
-        return "\n".join(lines)
+        seeds, trees = ", ".join(map(str, config.seeds)), int(config.booster["n_estimators"])
+        return (
+            f"{config.sessions_per_list} sessions a list; seeds {seeds}; {len(trained)} models of {trees} trees took "
+            f"{cpu / 60:.0f} minutes of CPU time ({seconds / 60:.0f} minutes by the clock, added up)."
+        )
 
 
 def write_results(configs: Sequence[Path], runs: Path, out: Path) -> None:
@@ -93,25 +92,19 @@ def _overview(parts: Sequence[_Part]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _closed_gaps(run: Reproduction) -> str:
-    """How much of the distance between p = 0 and Robust regularisation closes, where there is one."""
-    from truerank.experiment.methods import METHODS
-
+def _closed_gaps(run: Reproduction) -> list[str]:
+    """How much of the distance in NDCG@10 between p = 0 and Robust regularisation closes, where there is one."""
     told = []
     for truncation, comparison in run.comparisons.get("continuous", {}).items():
-        titles = {name: METHODS[name].title for name in ("ratio-0", "ratio-1", "ratio-2", "robust")}
-        if not set(titles.values()) <= set(comparison.models):
-            return ""
-        means = {name: comparison[title, "ndcg@10"].mean for name, title in titles.items()}
-        gap = means["robust"] - means["ratio-0"]
-        closed = [f"{(means[name] - means['ratio-0']) / gap:.0%}" for name in ("ratio-1", "ratio-2")] if gap > 0 else []
-        told.append(f"{truncation}: {' and '.join(closed) or 'no gap'}")
-    return (
-        "Of the distance in NDCG@10 between Unbiased LambdaMART and Robust under continuous examination, L1 and L2 close "
-        f"(by truncation position) {'; '.join(told)}."
-        if told
-        else ""
-    )
+        titles = [METHODS[name].title for name in ("ratio-0", "robust", "ratio-1", "ratio-2")]
+        if not set(titles) <= set(comparison.models):
+            return []
+        start, goal, *regularised = (comparison[title, "ndcg@10"].mean for title in titles)
+        shares = [f"{(mean - start) / (goal - start):.0%}" for mean in regularised] if goal > start else ["no gap"]
+        told.append(f"{' and '.join(shares)} at {truncation}")
+    if not told:
+        return []
+    return [f"- Of the way from Unbiased LambdaMART to Robust in NDCG@10, L1 and L2 go {', '.join(told)}."]
 
 
 class _Told:
@@ -122,13 +115,13 @@ class _Told:
         print(f"{self._name}: {done / total:4.0%}  {what}", file=sys.stderr, flush=True)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run the experiments named on the command line and write the page."""
     parser = argparse.ArgumentParser(prog="python -m truerank.experiment.results", description=__doc__)
     parser.add_argument("configs", nargs="+", type=Path, help="experiments, as TOML files")
     parser.add_argument("--runs", type=Path, default=Path("results"), help="the folder of their folders")
     parser.add_argument("--out", type=Path, default=Path("docs/results.md"), help="the page to write")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     write_results(options.configs, options.runs, options.out)
 
 
