@@ -3,11 +3,13 @@ PYTHON ?= python3
 VENV   := .venv
 RUN    := $(VENV)/bin/python
 WHEELS ?= dist
+# What `make results` runs; those on public data sets need TRUERANK_DATA, the folder of their folders.
+RESULTS ?= experiments/web.toml
 # The build without GPU packages, or none: `torch` alone can bring gigabytes of them. Elsewhere: make test TORCH=torch
 TORCH  ?= torch==2.13.0+cpu
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: help demo test lint format bench wheel clean
+.PHONY: help demo test lint format bench wheel clean results
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -29,6 +31,9 @@ format: $(VENV)/.dev  ## rewrite the code in the project's format
 
 bench: $(VENV)/.dev  ## measure speed, memory and accuracy against named peers
 	$(RUN) -m bench
+
+results: $(VENV)/.core  ## run the experiments of experiments/ and write docs/results.md; RESULTS says which
+	$(RUN) -m truerank.experiment.results $(RESULTS)
 
 wheel: $(VENV)/.core  ## build the wheel into dist/
 	$(RUN) -m pip wheel --quiet --no-deps --wheel-dir $(WHEELS) .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,18 +65,20 @@ def load_logged(config: Config) -> tuple[JudgedLists, JudgedLists]:
     return train, test
 
 
-def prepare(config: Config, train: JudgedLists, test: JudgedLists, folder: Path) -> Prepared:
-    """Keep in `folder` what the cells need of the data."""
+def prepare(
+    config: Config, train: JudgedLists, test: JudgedLists, truncations: Collection[int], folder: Path
+) -> Prepared:
+    """Keep in `folder` what the cells of these truncation positions need of the data."""
     from truerank.rankers.lightgbm_binned import BinnedFeatures
 
     folder.mkdir(parents=True, exist_ok=True)
     prepared = Prepared(folder, _without_features(train), test, hash_of(train, test))
-    for truncation in config.truncation_positions:
+    for truncation in truncations:
         file = prepared.binned_file(truncation)
         if not file.exists():
             _, rows = shown_lists(train, truncation)
             BinnedFeatures(train.X[rows], **booster_params(config)).save(file)
-    if any(isinstance(METHODS[name], Peer) for name in config.methods):
+    if truncations and any(isinstance(METHODS[name], Peer) for name in config.methods):
         _save_array(prepared.features_file, train.X)
     return prepared
 

@@ -85,51 +85,67 @@ def reproduce(
         progress: called as progress(done, total, what was done last).
     """
     check_number(jobs, "jobs", 1, whole=True)
-    settings, folder = read_config(config), Path(out)
-    manifest = {"format": FORMAT, "config": _plain(settings.document), "versions": _versions()}
-    _refuse_another(folder, manifest)
     tell = progress or (lambda _done, _total, _what: None)
     tell(0, 1, "preparing the data")
-    train, test = load_logged(settings)
+    opened = _open(read_config(config), Path(out))
+    return _finish(opened, int(jobs), tell)
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """An experiment whose data are ready: what is finished, what is not, and what the rest needs."""
+
+    config: Config
+    folder: Path
+    shelf: Shelf
+    found: dict[Cell, Trained]
+    costs: dict[Cell, float]
+    prepared: Prepared
+
+    @property
+    def missing(self) -> list[Cell]:
+        """The cells that are still to be trained."""
+        return [cell for cell in self.costs if cell not in self.found]
+
+
+def _open(config: Config, folder: Path) -> _Opened:
+    """Load the data, refuse what does not belong to what the folder holds, and see what is there.
+
+    The features to train on are gone when this returns: from here on they are in bins.
+    """
+    manifest = {"format": FORMAT, "config": _plain(config.document), "versions": _versions()}
+    _refuse_another(folder, manifest)
+    train, test = load_logged(config)
     manifest |= {"data": hash_of(train, test)}
     _refuse_another(folder, manifest)
     folder.mkdir(parents=True, exist_ok=True)
     with replace_whole(folder / MANIFEST) as temporary:
         temporary.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-    return _run(settings, folder, manifest, (train, test), int(jobs), tell)
-
-
-def _run(
-    config: Config,
-    folder: Path,
-    manifest: dict[str, Any],
-    data: tuple[JudgedLists, JudgedLists],
-    jobs: int,
-    tell: Progress,
-) -> Reproduction:
-    train, test = data
     shelf = Shelf(folder / CELLS, manifest, test.n_rows)
-    found = {cell: shelf.find(cell) for cell in cells_of(config)}
-    missing = [cell for cell, trained in found.items() if trained is None]
-    if missing:
-        costs = _costs(config, train)
-        prepared = prepare(config, train, test, folder / PREPARED)
-        del train, data  # the features to train on are in bins from here on
-        total, done = sum(costs[cell] for cell in found), sum(costs[cell] for cell in found if cell not in missing)
-        tell(done, total, f"{len(found) - len(missing)} of {len(found)} models were there")
-        for cell, trained in _train(config, prepared, missing, jobs):
-            shelf.keep(cell, trained)
-            found[cell] = trained
-            done += costs[cell]
-            tell(done, total, cell.name)
-    trained_cells = {cell: trained for cell, trained in found.items() if trained is not None}
-    comparisons = compare(config, test, lambda cell: trained_cells[cell].scores)
-    write_tables(tables_of(config, comparisons), folder)
-    shutil.rmtree(folder / PREPARED, ignore_errors=True)
-    return Reproduction(folder, config, comparisons, trained_cells)
+    costs = _costs(config, train)
+    found = {cell: trained for cell in costs if (trained := shelf.find(cell)) is not None}
+    truncations = {cell.truncation for cell in costs if cell not in found}
+    return _Opened(config, folder, shelf, found, costs, prepare(config, train, test, truncations, folder / PREPARED))
+
+
+def _finish(opened: _Opened, jobs: int, tell: Progress) -> Reproduction:
+    """Train what is missing, compare and tabulate."""
+    config, trained, costs, missing = opened.config, dict(opened.found), opened.costs, opened.missing
+    total, done = sum(costs.values()), sum(costs[cell] for cell in trained)
+    tell(done, total, f"{len(trained)} of {len(costs)} models were there")
+    for cell, model in _train(config, opened.prepared, missing, jobs) if missing else ():
+        opened.shelf.keep(cell, model)
+        trained[cell] = model
+        done += costs[cell]
+        tell(done, total, cell.name)
+    comparisons = compare(config, opened.prepared.test, lambda cell: trained[cell].scores)
+    write_tables(tables_of(config, comparisons), opened.folder)
+    shutil.rmtree(opened.folder / PREPARED, ignore_errors=True)
+    return Reproduction(opened.folder, config, comparisons, {cell: trained[cell] for cell in costs})
 
 
 def _train(config: Config, prepared: Prepared, cells: list[Cell], jobs: int) -> Iterator[tuple[Cell, Trained]]:
+    """Train cells one after another, or several at a time, on all cores."""
     threads = max(1, min((os.cpu_count() or 1) // jobs, prepared.train.n_rows // _ROWS_A_THREAD))
     if jobs > 1:
         yield from train_in_workers(config, prepared, cells, jobs, threads)
