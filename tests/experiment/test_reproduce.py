@@ -222,3 +222,11 @@ def test_tables_have_the_papers_form(finished):
     assert {row["truncation"] for row in finished.to_rows()} == {3, 8}
     with pytest.raises(InputError, match="form is 'word'"):
         finished.tables("word")
+
+
+def test_a_run_goes_on_when_its_data_have_moved(settings, plain, tmp_path):
+    shutil.copytree(os.path.dirname(settings["dataset"]["train"]), tmp_path / "moved")
+    moved = {"name": "svmlight", **{name: f"{tmp_path}/moved/{name}.txt" for name in ("train", "test")}}
+    told = []
+    tr.reproduce(settings | {"dataset": moved}, plain.folder, progress=lambda *step: told.append(step))
+    assert len(told) == 2  # nothing was trained

@@ -77,7 +77,7 @@ class Config:
     def document(self) -> dict[str, Any]:
         """The settings as plain values: what a manifest keeps."""
         return {
-            "dataset": {"name": self.dataset.name, **self.dataset.options},
+            "dataset": self.dataset.document,
             "initial_ranking": {
                 "source": self.initial_ranking.source,
                 "share": self.initial_ranking.share,

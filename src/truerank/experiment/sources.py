@@ -18,6 +18,7 @@ from truerank.ragged import check_number, offsets_from_sizes
 from truerank.types import BoolArray, JudgedLists
 
 SVMLIGHT = "svmlight"
+_PATHS = ("folder", "train", "test")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,12 @@ class Source:
 
     name: str
     options: dict[str, Any]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Name and options as plain values, without where files are: what is in them counts."""
+        options = {name: value for name, value in self.options.items() if name not in _PATHS}
+        return {"name": self.name, **options}
 
     def load(self) -> tuple[JudgedLists, JudgedLists]:
         """The lists to train on, and those to test on."""
