@@ -26,6 +26,7 @@ def main(_seeds: int) -> None:
         for ending in ("", ".gz", ".zst"):
             tr.write_svmlight(lists, f"{file}{ending}")
         megabytes = file.stat().st_size / MEGABYTE
+        _kept(str(file))
         contenders = _contenders(file)
         costs: dict[str, list[Cost]] = {name: [] for name in contenders}
         for _ in range(ROUNDS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 
 import lightgbm
 import numpy as np
@@ -237,6 +238,21 @@ def test_another_seed_is_another_world_and_parts_differ(name):
         assert not np.array_equal(one.train.X.any(axis=0), other.train.X.any(axis=0))
 
 
+@pytest.mark.parametrize("name", GENERATORS)
+def test_one_list_a_part_will_do(name):
+    splits = tr.generate_dataset(name, (1, 1, 1))
+    assert [part.n_lists for part in (splits.train, splits.valid, splits.test)] == [1, 1, 1]
+
+
+def test_memory_holds_the_result_and_a_few_blocks():
+    tracemalloc.start()
+    train = tr.generate_dataset("web", (1_200, 1, 1)).train
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert train.X.nbytes > 70e6
+    assert peak < 1.4 * train.X.nbytes
+
+
 def test_progress_counts_lists():
     told = []
     tr.generate_dataset("shop", (300, 10, 10), progress=lambda done, total: told.append((done, total)))
@@ -295,4 +311,6 @@ def test_what_cannot_be_generated_is_refused(arguments, message):
 
 def test_asking_the_loader_for_a_generated_set_says_where_it_is():
     with pytest.raises(InputError, match=r"no data set named 'web'.*truerank\.generate_dataset"):
-        tr.load_dataset("web", ".")
+        tr.load_dataset("web")
+    with pytest.raises(InputError, match="folder is missing: it says where the files of mq2008 are"):
+        tr.load_dataset("mq2008")

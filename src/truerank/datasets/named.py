@@ -70,7 +70,7 @@ LAYOUTS: dict[str, tuple[Layout, ...]] = {
 
 def load_dataset(
     name: str,
-    folder: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | None = None,
     *,
     fold: int = 1,
     dense: bool | None = True,
@@ -107,6 +107,8 @@ def load_dataset(
             f"there is no data set named {name!r}; known are {', '.join(known)}. "
             "Hint: web and shop are generated: truerank.generate_dataset"
         )
+    if folder is None:
+        raise InputError(f"folder is missing: it says where the files of {name} are")
     if fold not in range(1, FOLDS + 1):
         raise InputError(f"fold is {fold!r}; it must be a whole number from 1 to {FOLDS}")
     if fold != 1 and not (name in LAYOUTS and LAYOUTS[name][0].in_folds):
