@@ -9,7 +9,7 @@ RESULTS ?= experiments/web.toml
 TORCH  ?= torch==2.13.0+cpu
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: help demo test lint format bench wheel clean results
+.PHONY: help demo test lint format bench docs wheel clean results
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -35,11 +35,15 @@ bench: $(VENV)/.dev  ## measure speed, memory and accuracy against named peers
 results: $(VENV)/.core  ## run the experiments of experiments/ and write docs/results.md; RESULTS says which
 	$(RUN) -m truerank.experiment.results $(RESULTS)
 
+docs: $(VENV)/.dev  ## build the documentation into site/, warnings being errors
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet
+	@echo "open site/index.html"
+
 wheel: $(VENV)/.core  ## build the wheel into dist/
 	$(RUN) -m pip wheel --quiet --no-deps --wheel-dir $(WHEELS) .
 
 clean:  ## remove .venv and everything built
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist build site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "truerank needs Python >= 3.11; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'

@@ -258,9 +258,10 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_page_runs_from_top_to_bottom(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    namespace = {"__name__": "page"}
+    namespace = {"__name__": "page", "_printed": printed}
     try:
         for block in blocks_to_run(page.read_text()):
-            exec(compile(block, str(page), "exec"), namespace)
+            checked = re.sub(r"^( *)print\((.*)\)  # (.+)$", r"\1_printed(\2, wanted=r'\3')", block, flags=re.MULTILINE)
+            exec(compile(checked, str(page), "exec"), namespace)
     except MissingExtraError as error:
         pytest.skip(str(error))
