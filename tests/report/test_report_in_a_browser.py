@@ -43,14 +43,15 @@ def test_no_request_leaves_the_page(browser, page):
 
 
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
-def test_nothing_sticks_out_at_the_side(browser, page, width, scheme):
+def test_no_word_sticks_out_of_its_chart_and_no_chart_of_the_page(browser, page, width, scheme):
     show(browser, page, width=width, scheme=scheme)
     assert on_page(browser, "document.documentElement.scrollWidth") <= width
     outside = """[...document.querySelectorAll('.chart')].filter(c => {
         const place = c.getBoundingClientRect();
         return [...c.querySelectorAll('svg text')].some(t => {
             const text = t.getBoundingClientRect();
-            return text.width && (text.left < place.left - 1 || text.right > place.right + 1);
+            return text.width && (text.left < place.left - 1 || text.right > place.right + 1
+                || text.top < place.top - 2 || text.bottom > place.bottom + 2);
         });
     }).map(c => c.id)"""
     assert on_page(browser, outside) == []

@@ -58,19 +58,18 @@ def joint_table(joint: Joint) -> alt.LayerChart:
     return _finished(cells + _cell_text(base, "ψ"), 340)
 
 
-def joint_grids(joint: Joint) -> list[alt.LayerChart]:
-    """A grid: how likely each place is looked at, and how likely given that some place is."""
+def joint_grids(joint: Joint) -> dict[str, alt.LayerChart]:
+    """A grid, by title: how likely each place is looked at, and how likely given that some place is."""
     places = [(row, column) for row, length in enumerate(joint.row_lengths or ()) for column in range(length)]
     n = len(places)
     theta = [joint.psi[k][k] for k in range(n)]
     rows_of_page = sorted({row for row, _ in places})
     anchors = [places.index((row, 0)) for row in (rows_of_page[0], rows_of_page[len(rows_of_page) // 2])]
-    panels: list[tuple[str, list[float], int | None]] = [("looked at", theta, None)]
-    panels += [
-        (f"… if place {anchor + 1} is", [joint.psi[anchor][k] / theta[anchor] for k in range(n)], anchor)
-        for anchor in dict.fromkeys([*anchors, n - 1])
-    ]
-    return [_grid(title, places, values, anchor) for title, values, anchor in panels]
+    panels = {"looked at": _grid(places, theta, None)}
+    for anchor in dict.fromkeys([*anchors, n - 1]):
+        values = [joint.psi[anchor][k] / theta[anchor] for k in range(n)]
+        panels[f"… if place {anchor + 1} is"] = _grid(places, values, anchor)
+    return panels
 
 
 def clicks_by_position(clicks: Clicks) -> alt.LayerChart:
@@ -140,9 +139,8 @@ def duel_histogram(duel: Duel) -> alt.LayerChart:
     ]
     colour = alt.Color(
         "who:N",
-        title="better",
         scale=alt.Scale(domain=[duel.model, duel.against], range=[BLUE, VERMILLION]),
-        legend=alt.Legend(orient="top"),
+        legend=_legend(),
     )
     bars = _chart(rows).mark_bar(binSpacing=1).encode(
         x=alt.X("from:Q", bin="binned", title=f"difference in {duel.metric} of a list"),
@@ -167,11 +165,6 @@ def training_curves(curves: Sequence[Training], models: Sequence[str]) -> alt.La
     base = _chart(rows).encode(x=alt.X("trees:Q", title="trees"))
     scale = alt.Scale(zero=False)
     return _finished(_lines(base, "value", curves[0].metric, shown, colours, scale=scale, points=False), 240)
-
-
-def heading(text: str) -> alt.TitleParams:
-    """The title of one of several charts in a figure."""
-    return alt.TitleParams(text, anchor="start", fontSize=13)
 
 
 def _chart(rows: list[Row]) -> alt.Chart:
@@ -244,7 +237,7 @@ def _colour(models: Sequence[str], shown: Sequence[str] | None = None) -> alt.Co
     return alt.Color("model:N", scale=alt.Scale(domain=names, range=colours), legend=legend)
 
 
-def _grid(title: str, places: list[tuple[int, int]], values: list[float], anchor: int | None) -> alt.LayerChart:
+def _grid(places: list[tuple[int, int]], values: list[float], anchor: int | None) -> alt.LayerChart:
     rows = [
         {"column": column + 1, "row": row + 1, "place": k + 1, "share": values[k]}
         for k, (row, column) in enumerate(places)
@@ -259,7 +252,7 @@ def _grid(title: str, places: list[tuple[int, int]], values: list[float], anchor
         here = base.transform_filter(f"datum.place == {anchor + 1}")
         chart = chart + here.mark_rect(filled=False, stroke=VERMILLION, strokeWidth=3)
     height = 34 * (max(row for row, _ in places) + 1)
-    return _finished(chart, height).properties(title=heading(title))
+    return _finished(chart, height)
 
 
 def _share(field: str, title: str | None) -> alt.Color:

@@ -12,13 +12,17 @@ from truerank.report.data import Clicks, Curve, Duel, Gap, Joint, Score, Study, 
 
 @dataclass(frozen=True)
 class Figure:
-    """Charts that belong together, and the numbers they show; `least` is how narrow one of several may become."""
+    """Charts that belong together, and the numbers they show; `least` is how narrow one of several may become.
+
+    Where there are several charts, `titles` has one for each.
+    """
 
     title: str
     how: str
     charts: tuple[Any, ...]
     head: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
+    titles: tuple[str, ...] = ()
     wide: bool = False
     least: str = ""
 
@@ -118,7 +122,10 @@ def _joint(joint: Joint) -> Figure:
         f"The page as a grid, {joint.model}. The first panel: how likely each place is looked at; the others: how "
         "likely if the framed place is."
     )
-    return Figure("Looking at two places of a grid", how, tuple(charts.joint_grids(joint)), head, table, least="10rem")
+    grids = charts.joint_grids(joint)
+    return Figure(
+        "Looking at two places of a grid", how, tuple(grids.values()), head, table, titles=tuple(grids), least="10rem"
+    )
 
 
 def _duel(duel: Duel) -> Figure:
@@ -143,10 +150,7 @@ def _duel(duel: Duel) -> Figure:
 def _training(training: Sequence[Training], models: Sequence[str]) -> Figure:
     views = list(dict.fromkeys(curve.on for curve in training))
     names = models or [curve.model for curve in training]
-    drawn = []
-    for view in views:
-        chart = charts.training_curves([curve for curve in training if curve.on == view], names)
-        drawn.append(chart.properties(title=charts.heading(view)))
+    drawn = [charts.training_curves([curve for curve in training if curve.on == view], names) for view in views]
     return Figure(
         "Training, watched in different lights",
         "The same models after each tree. Clicks as they are praise the model that copies the bias; clicks weighted by "

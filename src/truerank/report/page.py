@@ -97,8 +97,8 @@ def _study(study: Study, charts: _Charts) -> str:
 
 
 def _facts(study: Study) -> str:
-    """The shares of the gap, large."""
-    metric = next((g.metric for g in study.gaps if g.metric == "ndcg@10"), study.gaps[0].metric if study.gaps else "")
+    """The shares of the gap by the last metric, large."""
+    metric = study.gaps[-1].metric if study.gaps else ""
     boxes = "".join(
         f'<div class="fact"><b>{gap.share:.0%}</b><span>of the gap closed by {escape(gap.model)} '
         f"({escape(gap.metric)}, {gap.low:.0%} to {gap.high:.0%})</span></div>"
@@ -109,7 +109,12 @@ def _facts(study: Study) -> str:
 
 
 def _figure(figure: Figure, charts: _Charts) -> str:
-    places = "".join(charts.place(chart, f"{figure.title}. {figure.how}") for chart in figure.charts)
+    titles = figure.titles or ("",) * len(figure.charts)
+    says = f"{figure.title}. {figure.how}"
+    places = "".join(
+        f"<div>{f'<h4>{escape(title)}</h4>' if title else ''}{charts.place(chart, says)}</div>"
+        for title, chart in zip(titles, figure.charts, strict=True)
+    )
     several = " several" if len(figure.charts) > 1 else ""
     return f"""<figure{' class="wide"' if figure.wide else ""}>
 <figcaption><h3>{escape(figure.title)}</h3><p>{escape(figure.how)}</p></figcaption>
