@@ -276,6 +276,26 @@ def test_shop_feedback_and_grid_make_a_log_of_clicks_carts_and_purchases(product
         assert abs(excess.sum()) < 4 * np.sqrt(np.sum(expected * (1 - expected)))
 
 
+def test_how_people_look_at_the_shop_is_found_again_from_its_log(products, tmp_path):
+    """γ and C within four standard errors; the grid is read from the columns of the log."""
+    grid = tr.RowSkipping(0.3, 0.9, shop.row_lengths(12))
+    log = tr.simulate_log(
+        first_lists(products.train, 150),
+        grid,
+        tmp_path / "log.parquet",
+        100,
+        seed=2,
+        at=12,
+        feedback=shop.FEEDBACK,
+        require_click=False,
+    )
+    found = tr.propensity.row_skipping(log).parameters
+    for name, truth in (("gamma", 0.3), ("continuation", 0.9)):
+        estimate, standard_error = found[name]
+        assert standard_error < 0.04
+        assert abs(estimate - truth) < 4 * standard_error
+
+
 def test_shop_documents_its_feedback():
     for grade, chances in enumerate(shop.FEEDBACK):
         assert f"| {grade} | {' | '.join(f'{chance:g}' for chance in chances)} |".replace("0.2 |", "0.20 |") in (
