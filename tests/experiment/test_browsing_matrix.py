@@ -12,12 +12,14 @@ from truerank.experiment.browsing_matrix import (
     Matrix,
     Size,
     browsing_models,
+    estimate_losses,
     run_matrix,
 )
 
 TINY = Size(worlds=2, lists=20, sessions_per_list=4, test_lists=30, epochs=3)
 LOSSES = (NAIVE, "independent", "continuous", "row-skipping", GOLDEN)
 BROWSING = LOSSES[1:-1]
+STANDARD_ERRORS = 4
 
 
 def test_the_ways_to_look_differ_only_in_what_is_seen_together():
@@ -29,6 +31,18 @@ def test_the_ways_to_look_differ_only_in_what_is_seen_together():
     assert joint[2][0] == pytest.approx(joint[1][0])  # in one row people go on as on a list
     assert joint[1][0] > joint[0][0]
     assert joint[2][1] < joint[0][1] < joint[1][1]  # who saw row 1 is less likely to reach row 2 than who skipped it
+
+
+def test_only_the_right_loss_is_on_average_the_true_one():
+    found = estimate_losses(n_pages=30, n_logs=300)
+    for true, by_loss in found.estimates.items():
+        for loss, estimate in by_loss.items():
+            errors = estimate.errors_from(found.truth)
+            if loss == true:
+                assert errors < STANDARD_ERRORS
+            elif (true, loss) != ("independent", "row-skipping"):  # too much in a row, too little between rows
+                assert errors > 2 * STANDARD_ERRORS
+    assert found.to_markdown().count("**") == 2 * len(BROWSING)
 
 
 def test_the_matrix_is_the_same_again_and_no_two_losses_are_one():

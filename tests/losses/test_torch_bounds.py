@@ -114,6 +114,22 @@ def test_clipping_leaves_the_inverse_propensity_for_a_click_above_a_row_without_
         assert loss(torch.tensor(s), [1, 0, 1], [1, 2, 3], [3]).item() == pytest.approx(by_hand)
 
 
+@pytest.mark.parametrize("pair", ["sigmoid", "ramp"])
+def test_with_bounded_pair_functions_it_does_not_matter_what_is_looked_at_together(pair, clicks):
+    """ℓ(d) + ℓ(−d) is a constant, so p_ij moves the value of the loss and nothing of its gradient."""
+    theta = tr.inverse_rank(15)
+    answers = [
+        session_values(trt.UnbiasedPairwiseLoss(model(theta), pair, reduction="none"), clicks)
+        for model in (tr.Independent, tr.Continuous)
+    ]
+    assert not torch.allclose(answers[0][0], answers[1][0])
+    torch.testing.assert_close(answers[0][1], answers[1][1], rtol=0, atol=1e-12)
+    other = [
+        session_values(trt.UnbiasedPairwiseLoss(model(theta)), clicks)[1] for model in (tr.Independent, tr.Continuous)
+    ]
+    assert not torch.allclose(*other)
+
+
 def test_clipping_leaves_no_negative_coefficient(examination, batch):
     for pair in ("ranknet", "ranknet_with_ties"):
         whole = trt.UnbiasedPairwiseLoss(examination, pair).prepare(*batch[1:])

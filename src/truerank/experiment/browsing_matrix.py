@@ -1,5 +1,7 @@
 """Assumed × true browsing: what each case of the unbiased loss makes of clicks from each way of looking at a page.
 
+First, how far from the true loss of one ranking each of them is; then, what is learned by them.
+
 The paper derives a loss for independent, for continuous and for row-skipping browsing and says that a ranker may be
 trained by gradient descent on them. Here linear and MLP rankers are: on clicks of people who browse in each of the
 three ways, by each of the three losses and by the plain loss on the clicks.
@@ -9,7 +11,7 @@ three losses differ in. Each world is a shop of its own, whose grid is logged in
 train is chosen by golden labels of other lists, for every loss alike, so that nothing but the loss makes a difference.
 A comparison is a paired t-test over worlds, corrected (Holm) for all comparisons of the table.
 
-    python -m truerank.experiment.browsing_matrix --worlds 10
+The whole takes some ten minutes on two cores: `python -m truerank.experiment.browsing_matrix`.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import numpy as np
 from truerank.datasets import generate_dataset
 from truerank.datasets.shop import FEATURES
 from truerank.examination import Continuous, ExaminationModel, Independent, RowSkipping
+from truerank.experiment.unbiasedness import Estimate, loss_per_page
 from truerank.metrics import ndcg
 from truerank.metrics.significance import adjust_p_values, paired_t_test
 from truerank.ragged import check_number, list_order
@@ -42,7 +45,7 @@ class Size:
     """How much of everything."""
 
     worlds: int = 10
-    lists: int = 300
+    lists: int = 200
     sessions_per_list: int = 16
     test_lists: int = 500
     epochs: int = 200
@@ -165,6 +168,43 @@ class Training:
         return float(np.nanmean(ndcg(ranker.predict(test.X), test.labels, test.group)))
 
 
+@dataclass(frozen=True)
+class Losses:
+    """The loss per page of one ranking: the true one, and what each loss on clicks says, for each true browsing."""
+
+    truth: float
+    estimates: dict[str, dict[str, Estimate]]
+
+    def to_markdown(self) -> str:
+        """A table, in shares of the true loss; that of the loss that is right in bold."""
+        lines = ["| estimated by | " + " | ".join(f"{b} clicks" for b in self.estimates) + " |"]
+        lines += ["| --- " * (1 + len(self.estimates)) + "|"]
+        for loss in next(iter(self.estimates.values())):
+            cells = []
+            for true, by_loss in self.estimates.items():
+                mean, error = by_loss[loss].mean / self.truth, by_loss[loss].standard_error / self.truth
+                cells.append(f"**{mean:.3f}** ± {error:.3f}" if loss == true else f"{mean:.3f} ± {error:.3f}")
+            lines.append(f"| {loss} | " + " | ".join(cells) + " |")
+        return "\n".join(lines) + "\n"
+
+
+def estimate_losses(n_pages: int = 50, n_logs: int = 400, seed: int = 0) -> Losses:
+    """The RankNet loss of the logged order, by each loss from simulated click logs of each browsing."""
+    rng = np.random.default_rng(seed)
+    relevance = rng.random((n_pages, N_POSITIONS)) < np.linspace(0.5, 0.15, N_POSITIONS)
+    scores = np.tile(np.linspace(1, -1, N_POSITIONS), (n_pages, 1))
+    truth = loss_per_page(None, scores, relevance, 1)[0]
+    models = browsing_models()
+    estimates: dict[str, dict[str, Estimate]] = {}
+    for browsing, true in models.items():
+        clicks = true.sample(n_pages * n_logs, N_POSITIONS, rng) & np.tile(relevance, (n_logs, 1))
+        estimates[browsing] = {
+            loss: Estimate.of(loss_per_page(assumed, scores, clicks, n_logs))
+            for loss, assumed in ((NAIVE, None), *models.items())
+        }
+    return Losses(float(truth), estimates)
+
+
 def _as_shown(judged: JudgedLists) -> JudgedLists:
     """The top of each list as a shop logs it that ranks by one feature."""
     by = judged.X[:, FEATURES.index("text_match")]
@@ -187,6 +227,7 @@ def main() -> None:
     given = parser.parse_args()
     size = Size(given.worlds, given.lists, given.sessions)
     bound = None if given.bound == "none" else given.bound
+    print(estimate_losses().to_markdown())
     print(run_matrix(size, given.pair, bound, given.seed).to_markdown())
 
 

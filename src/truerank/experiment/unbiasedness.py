@@ -83,20 +83,20 @@ def compare_losses(n_pages: int = 100, n_logs: int = 4_000, seed: int = 0) -> li
     shown_first = np.argsort(-1.0 * relevance - rng.gumbel(size=relevance.shape), axis=1)
     relevance = np.take_along_axis(relevance, shown_first, axis=1)
     scores = relevance + rng.normal(size=relevance.shape)
-    truth = _loss_per_page(None, scores, relevance, 1)[0]
+    truth = loss_per_page(None, scores, relevance, 1)[0]
     results = []
     for browsing, model in browsing_models().items():
         examined = model.sample(n_pages * n_logs, N_POSITIONS, rng)
         clicks = examined & np.tile(relevance, (n_logs, 1))
-        naive, unbiased = (Estimate.of(_loss_per_page(m, scores, clicks, n_logs)) for m in (None, model))
+        naive, unbiased = (Estimate.of(loss_per_page(m, scores, clicks, n_logs)) for m in (None, model))
         results.append(Comparison(browsing, float(truth), naive, unbiased))
     return results
 
 
-def _loss_per_page(model: ExaminationModel | None, scores: FloatArray, labels: BoolArray, n_logs: int) -> FloatArray:
+def loss_per_page(model: ExaminationModel | None, scores: FloatArray, labels: BoolArray, n_logs: int) -> FloatArray:
     """The mean loss per page in each of the logs."""
     n_pages = len(scores)
-    group = np.full(n_pages * n_logs, N_POSITIONS)
+    group = np.full(n_pages * n_logs, scores.shape[1])
     loss = UnbiasedPairwiseLoss(model)
     values = loss.session_values(np.tile(scores.ravel(), n_logs), labels.ravel(), list_order(group), group)
     means: FloatArray = values.reshape(n_logs, n_pages).mean(axis=1)

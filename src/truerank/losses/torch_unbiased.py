@@ -37,7 +37,8 @@ class UnbiasedPairwiseLoss(nn.Module):  # type: ignore[misc]
     - `nonnegative_session`: the same for each session by itself: the tightest hold and the larger bias.
 
     A bounded pair function (`sigmoid`, `ramp`) needs no bound: no pair can then gain more than its coefficient. It
-    costs no bias for its own true loss, but that loss is not convex, and pairs that are far apart stop to count.
+    costs no bias for its own true loss, but that loss is not convex, and pairs that are far apart stop to count. Of
+    these two ℓ(d) + ℓ(−d) is a constant, so for binary clicks p_ij moves the loss and nothing of its gradient.
     Propensities raised by `min_propensity` of the examination model bound the coefficients themselves.
 
     Args:

@@ -273,7 +273,8 @@ class NeuralRanker(PairwiseRanker):
             return ScoringNetwork(inputs, body), Course()
         start = init_model
         if isinstance(init_model, str | os.PathLike):
-            start = type(self).load(init_model, module=self.module, examination=self.examination, pair=self.pair)
+            given = {"module": self.module, "examination": self.examination, "pair": self.pair, "device": self.device}
+            start = type(self).load(init_model, **given)
         if not isinstance(start, NeuralRanker):
             raise InputError(
                 f"init_model is a {type(start).__name__}; NeuralRanker goes on from its own and their files"
