@@ -7,7 +7,7 @@ import os
 import platform
 import time
 
-from bench import logs, losses, merging, metrics, pairs, rankers, reading, simulation, variance
+from bench import logs, losses, merging, metrics, pairs, propensities, rankers, reading, simulation, variance
 
 BENCHMARKS = {
     "losses": losses.main,
@@ -19,6 +19,7 @@ BENCHMARKS = {
     "simulation": simulation.main,
     "variance": variance.main,
     "logs": logs.main,
+    "propensities": propensities.main,
 }
 
 LONG = ("variance",)

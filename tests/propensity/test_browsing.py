@@ -85,11 +85,11 @@ TRUTHS = {
 
 @pytest.mark.parametrize("name", TRUTHS)
 def test_the_truth_is_chosen(draw, name):
-    found = tr.propensity.choose_browsing(draw(TRUTHS[name], 12_000), row_lengths=ROWS, folds=3)
+    found = tr.propensity.choose_browsing(draw(TRUTHS[name], 14_000), row_lengths=ROWS, folds=2)
     assert found.best == name
     wrong = [other for other in TRUTHS if other not in (name, "tabulated")]
-    assert all(found.deficit[other] > 3 * found.deficit_errors[other] for other in wrong)
-    assert all(found.p_values[other] < 0.01 for other in wrong)
+    assert all(found.deficit[other] > 2 * found.deficit_errors[other] for other in wrong)
+    assert all(found.p_values[other] < 0.05 for other in wrong)
     assert found.examination.n_positions == 8
     truth = TRUTHS[name]
     relative = found.examination.marginal(PLACES) / found.examination.marginal(1)
@@ -125,9 +125,9 @@ def test_of_models_that_are_about_as_good_the_simplest_is_chosen_and_the_choice_
 
 def test_the_error_of_a_difference_is_how_it_varies_between_logs(draw):
     names = ["independent", "continuous"]
-    found = [tr.propensity.choose_browsing(draw(INDEPENDENT, 1_500, s), models=names, folds=2) for s in range(40)]
+    found = [tr.propensity.choose_browsing(draw(INDEPENDENT, 1_500, s), models=names, folds=2) for s in range(30)]
     spread = np.std([f.log_likelihood["independent"] - f.log_likelihood["continuous"] for f in found])
-    # a standard deviation from 40 draws has a relative error of 11 %; what is learned varies, too, which is allowed for
+    # a standard deviation from 30 draws has a relative error of 13 %; what is learned varies, too, which is allowed for
     assert spread == pytest.approx(np.mean([f.deficit_errors["continuous"] for f in found]), rel=0.4)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from truerank.propensity.counts import counts_of
 from truerank.propensity.curve import Browsing, Filling, Smoothing
 from truerank.propensity.estimate import PropensityEstimate
 from truerank.propensity.newton import maximize
+from truerank.propensity.regression_em import Features, regression_em
 from truerank.propensity.sandwich import LogCurve, Shares, covariance, session_sandwich
 from truerank.propensity.variation import VariationErrors, check_errors, comparable_cells, curve_estimate
 from truerank.types import ClickSessions, FloatArray, ItemPositionCounts
@@ -27,6 +30,10 @@ def em(
     smooth: Smoothing = None,
     fill: Filling = None,
     errors: VariationErrors = "list",
+    features: Features | None = None,
+    lightgbm: Mapping[str, Any] | None = None,
+    replicates: int = 30,
+    seed: int = 0,
 ) -> PropensityEstimate:
     """θ_k / θ_1 by maximum likelihood in the position-based model: P(click on item g at k) = θ_k r_g, r_g ≤ 1.
 
@@ -42,6 +49,13 @@ def em(
     It is right under the same conditions as `harvest`: where an item stands has nothing to do with how relevant it is
     at that moment, given the list and the item, and every session is kept.
 
+    With `features`, relevance is r(x) instead, gradient-boosted trees (regression-EM proper): for logs in which items
+    hardly come back. θ is then told by items that are alike at different positions, so it is right if features say all
+    that the ranking knows of relevance. What they do not say, and what trees do not fit, goes to θ and makes it too
+    steep. Measured with 60,000 items of three impressions each, at one position only, under θ_k = 1/k: log θ is too low
+    by 0 to 0.06 down to position 5 and by 0.16 to 0.20 at position 6, where click rates are by 0.1 to 1.6. Errors are a
+    bootstrap over lists, and do not hold that.
+
     Args:
         source: `ItemPositionCounts`, `ClickSessions`, or a click log.
         n_positions: leave out what was shown below this position.
@@ -50,6 +64,10 @@ def em(
         fill: "interpolate" to fill positions that cannot be compared, between those that can; None refuses them.
         errors: "list" for a sandwich over lists (for many lists), "session" for one over sessions (for few lists; needs
             `ClickSessions`), "information" for the information matrix, which takes the model as true.
+        features: an array whose row i belongs to item i, or a function of (list ids, item ids) that gives a row each.
+        lightgbm: parameters of the trees; `n_estimators` fixes how many, otherwise held-out lists decide.
+        replicates: how many bootstrap replicates, with features.
+        seed: for the bootstrap and the lists that are held out.
 
     >>> counts = ItemPositionCounts([0, 0], [7, 7], [1, 2], [1000, 1000], [400, 100])
     >>> em(counts, errors="information").theta.round(4).tolist()
@@ -57,6 +75,28 @@ def em(
     """
     check_errors(errors)
     counts = counts_of(source, ItemPositionCounts)
+    if features is not None:
+        if errors != "list":
+            raise InputError(f"errors is {errors!r}; with features they are a bootstrap over lists, errors='list'")
+        curve, cells, details = regression_em(
+            counts, features, n_positions=n_positions, parameters=lightgbm, replicates=replicates, seed=seed
+        )
+        places = np.arange(cells.n_positions)
+        by_features = curve_estimate(
+            "em",
+            curve,
+            cells,
+            places,
+            browsing=browsing,
+            smooth=smooth,
+            fill=fill,
+            errors=errors,
+            n_sessions=0,
+            details=details,
+        )
+        return replace(
+            by_features, errors=f"bootstrap over {len(cells.list_offsets) - 1} lists, {replicates} replicates"
+        )
     cells, known_places = comparable_cells(counts, n_positions, fill)
     found = position_based(cells, by_list=errors == "list")
     if errors == "session":
