@@ -122,7 +122,7 @@ class SessionCounts:
     group: IntArray
     sessions: IntArray
     item: npt.NDArray[Any]
-    position: Labels
+    position: IntArray
     label: Labels
 
     @property

@@ -148,6 +148,7 @@ def test_an_empty_log_has_no_pairs(engine, rng):
         ({"position": [1, 1]}, "position"),
         ({"item": [5, 5]}, "item 5 stands twice"),
         ({"position": [0, 1]}, "1 rows of the log have no session"),
+        ({"position": [2**32 + 1, 2]}, "positions"),
         ({"label": [2000, 0]}, "whole number from 0 to 1000"),
     ],
 )

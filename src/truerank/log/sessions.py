@@ -147,6 +147,6 @@ def _as_arrays(counted: Any) -> SessionCounts:
         group=places.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64),
         sessions=counted["sessions"].to_numpy().astype(np.int64),
         item=ids_of(counted["items"].combine_chunks().flatten()),
-        position=(place // LABELS).astype(np.int32),
+        position=place // LABELS,
         label=(place % LABELS).astype(np.int32),
     )
