@@ -30,18 +30,17 @@ LOOKS = tr.Continuous(tr.inverse_rank(ITEMS))
 
 @dataclass(frozen=True)
 class Run:
-    """One way to compact a log: the engine, its memory, and how much to count at a time."""
+    """One way to compact a log: the engine, its memory, and what part of the log."""
 
     name: str
     engine: str = "duckdb"
     memory: str | None = None
-    portion: int = 50_000_000
     share: int = 1
 
 
 RUNS = (
     Run("DuckDB, 4 GB", memory="4GB"),
-    Run("DuckDB, 1 GB", memory="1GB", portion=10_000_000),
+    Run("DuckDB, 1 GB", memory="1GB"),
     Run("DuckDB, 4 GB, 1/10 of it", memory="4GB", share=10),
     Run("Spark, 1/10 of it", engine="spark", share=10),
 )
@@ -135,7 +134,7 @@ def _compact(sender: Any, run: Run, folder: str) -> None:
     log = tr.open_log([*files], run.engine, temp_directory=spill, **settings)
     with PeakMemory() as memory, Spilled(spill) as spilled:
         began, worked = time.perf_counter(), cpu_seconds()
-        pairs = log.compact(LOOKS, portion=run.portion)
+        pairs = log.compact(LOOKS)
         seconds = time.perf_counter() - began
         on_cores = cpu_seconds() - worked
     java = sum(p.memory_info().rss for p in psutil.Process().children(recursive=True)) / MEGABYTE

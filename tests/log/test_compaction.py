@@ -13,6 +13,7 @@ from impressions import random_log
 
 import truerank as tr
 from truerank.errors import InputError
+from truerank.log.duckdb import connect
 
 LOOKS = tr.RowSkipping(gamma=0.3, continuation=0.85, row_lengths=[2, 3, 2])
 METHODS = ("none", "ratio", "robust", "complete")
@@ -168,3 +169,8 @@ def test_counted_sessions_weigh_as_often_as_they_were_seen(rng):
     for wrong in ([1] * 7, [0] * 8, [1.5] * 8):
         with pytest.raises(InputError, match="sessions"):
             tr.pair_weights(labels, positions, group, "complete", LOOKS, sessions=wrong)
+
+
+@pytest.mark.parametrize(("limit", "rows"), [("1GB", 12_500_000), ("100MiB", 1_310_720)])
+def test_less_memory_means_smaller_portions(limit, rows):
+    assert connect(memory_limit=limit).rows_at_once() == pytest.approx(rows, rel=0.01)

@@ -16,7 +16,7 @@ from truerank.log import counts
 from truerank.log.engines import Engine
 from truerank.log.rules import LARGEST_LABEL
 from truerank.log.schema import FILE, canonical
-from truerank.log.sessions import PORTION, CountedSessions, Progress, sessions_of_log
+from truerank.log.sessions import CountedSessions, Progress, sessions_of_log
 from truerank.types import ItemPositionCounts, PositionCounts, SessionCounts, SwapArms
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class ClickLog:
         normalize: str | None = "auto",
         gain: str = "linear",
         variance: str = "shrink",
-        portion: int = PORTION,
+        portion: int | None = None,
         progress: Progress | None = None,
     ) -> PairWeights:
         """The weighted pairs of the log, as `truerank.pair_weights` makes them of one that fits in memory.
@@ -193,7 +193,8 @@ class ClickLog:
         Args:
             examination: how people look at the page; needed by the methods `robust` and `complete`.
             method, merge, normalize, gain, variance: as for `truerank.pair_weights`.
-            portion: about how many impressions to count at a time: less takes less memory, and more passes.
+            portion: about how many impressions to count at a time: less takes less memory, and more passes. By default
+                as many as the memory of the engine holds.
             progress: called with the impressions done and those in all, after each portion.
         """
         from truerank.pairs.compaction import compact

@@ -20,6 +20,8 @@ from truerank.log.folders import hold
 from truerank.log.schema import FILE
 
 _SPILL = "truerank-spill-"
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+_BYTES_A_ROW = 80
 
 
 def connect(*, memory_limit: str | None = None, threads: int | None = None, temp_directory: Any = None) -> DuckDB:
@@ -75,6 +77,12 @@ class DuckDB:
 
         return ibis.memtable(pa.table(frame))
 
+    def rows_at_once(self) -> int:
+        """By the memory limit: a row in lists takes about 40 bytes, and twice that while lists are compared."""
+        limit = self.backend.raw_sql("SELECT current_setting('memory_limit')").fetchall()[0][0]
+        number, unit = limit.split()
+        return max(int(float(number) * 1024 ** _UNITS.index(unit)) // _BYTES_A_ROW, 1)
+
     def collect(self, expression: Any) -> Any:
         """Evaluate an expression: an Arrow table."""
         with self.errors():
@@ -93,7 +101,8 @@ class DuckDB:
         except duckdb.OutOfMemoryException as error:
             raise ResourceError(
                 f"DuckDB ran out of memory or of disk to spill to: {_in_short(error)}. "
-                "Hint: raise memory_limit, or set temp_directory to a larger disk"
+                "Hint: raise memory_limit, give a smaller portion= if the method has one, or set temp_directory to a "
+                "larger disk"
             ) from error
         except duckdb.Error as error:
             message = _in_short(error)

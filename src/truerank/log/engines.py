@@ -36,6 +36,9 @@ class Engine(Protocol):
     def read_frame(self, frame: Any) -> Any:
         """An Arrow table, or a frame that Arrow can read."""
 
+    def rows_at_once(self) -> int:
+        """How many rows the engine can hold in lists, which it cannot move to disk."""
+
     def collect(self, expression: Any) -> Any:
         """Evaluate an expression: an Arrow table."""
 

@@ -34,9 +34,6 @@ from truerank.types import SessionCounts
 LABELS = 1024
 """More than the largest label: position and label of a row are kept as one number."""
 
-PORTION = 50_000_000
-"""Impressions that are counted at a time: engines keep the sessions of a portion in memory, about 50 bytes a row."""
-
 Progress = Callable[[int, int], None]
 """Called with the impressions done and those in all."""
 
@@ -57,12 +54,17 @@ class CountedSessions:
     count: Callable[[Any], Any]
     engine: Engine
 
-    def in_portions(self, portion: int = PORTION, progress: Progress | None = None) -> Iterator[SessionCounts]:
-        """The counts of some queries after the other, each of about `portion` impressions, in ascending order."""
+    def in_portions(self, portion: int | None = None, progress: Progress | None = None) -> Iterator[SessionCounts]:
+        """The counts of some queries after the other, each of about `portion` impressions, in ascending order.
+
+        By default as many as the memory of the engine holds.
+        """
         return map(_as_arrays, self.tables(portion, progress))
 
-    def tables(self, portion: int = PORTION, progress: Progress | None = None) -> Iterator[Any]:
+    def tables(self, portion: int | None = None, progress: Progress | None = None) -> Iterator[Any]:
         """The same as Arrow tables: query, places (of the rows, position × 1024 + label), items, sessions."""
+        if portion is None:
+            portion = self.engine.rows_at_once()
         if type(portion) is not int or portion < 1:
             raise InputError(f"portion is {portion!r}; it must be a whole number of impressions from 1")
         done, ranges = 0, self._ranges(portion)

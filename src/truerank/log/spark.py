@@ -78,6 +78,10 @@ class Spark:
         with self.errors():
             return self._named(self.session.createDataFrame(pa.table(frame)))
 
+    def rows_at_once(self) -> int:
+        """As many as a process that has some gigabytes can be handed as a result; Spark itself moves lists to disk."""
+        return 50_000_000
+
     def collect(self, expression: Any) -> Any:
         """Evaluate an expression: an Arrow table."""
         with self.errors():

@@ -19,7 +19,7 @@ from truerank.examination.base import Examination
 from truerank.log.click_log import ClickLog
 from truerank.log.engines import open_engine
 from truerank.log.folders import hold
-from truerank.log.sessions import PORTION, CountedSessions, Progress, sessions_counted_before
+from truerank.log.sessions import CountedSessions, Progress, sessions_counted_before
 from truerank.pairs.compaction import compact
 from truerank.pairs.pair_weights import PairWeights
 from truerank.types import SessionCounts
@@ -94,7 +94,7 @@ class SessionStore:
         day: str,
         *,
         again: Literal["refuse", "skip", "replace"] = "refuse",
-        portion: int = PORTION,
+        portion: int | None = None,
         progress: Progress | None = None,
     ) -> Day:
         """Count the sessions of a log and keep them under the name of a day.
@@ -160,7 +160,7 @@ class SessionStore:
         normalize: str | None = "auto",
         gain: str = "linear",
         variance: str = "shrink",
-        portion: int = PORTION,
+        portion: int | None = None,
         progress: Progress | None = None,
     ) -> PairWeights:
         """The weighted pairs of all days: those of one log with all their rows. See `ClickLog.compact`."""
@@ -202,7 +202,7 @@ class SessionStore:
                 os.close(held)
 
 
-def _write_day(log: ClickLog, day: str, path: Path, portion: int, progress: Progress | None) -> Day:
+def _write_day(log: ClickLog, day: str, path: Path, portion: int | None, progress: Progress | None) -> Day:
     import pyarrow.parquet as pq
 
     ends = log.engine.collect(log.table.aggregate(first=log.table.session.min(), last=log.table.session.max()))
