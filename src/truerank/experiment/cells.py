@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -55,11 +56,24 @@ def cell_for(truncation: int, browsing: str, method: str, seed: int) -> Cell:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """The scores that a model gives the rows of the test lists, and what it took."""
+    """The scores that a model gives the rows of the test lists, and what it took.
+
+    `peak_megabytes` is the most memory that the process held until then, 0 where the system does not tell.
+    """
 
     scores: FloatArray
     seconds: float
     cpu_seconds: float
+    peak_megabytes: float = 0.0
+
+
+def _peak_megabytes() -> float:
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return 0.0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
 class Workshop:
@@ -81,7 +95,7 @@ class Workshop:
             scores = peer_scores(self._config, self._prepared, cell.seed, log, features)
         else:
             scores = self._own_scores(cell, method)
-        return Trained(scores, time.perf_counter() - began, time.process_time() - cpu)
+        return Trained(scores, time.perf_counter() - began, time.process_time() - cpu, _peak_megabytes())
 
     def _own_scores(self, cell: Cell, method: Method) -> FloatArray:
         from truerank.rankers.lightgbm import LambdaMARTRanker
@@ -142,7 +156,7 @@ class Shelf:
     def keep(self, cell: Cell, trained: Trained) -> None:
         """Write a finished cell."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        took = {"seconds": round(trained.seconds, 3), "cpu_seconds": round(trained.cpu_seconds, 3)}
+        took = {name: round(getattr(trained, name), 3) for name in ("seconds", "cpu_seconds", "peak_megabytes")}
         manifest = {"cell": asdict(cell), "took": took, **self._manifest}
         with replace_whole(self._path(cell)) as temporary:
             np.savez(temporary, scores=trained.scores, manifest=np.array(json.dumps(manifest)))

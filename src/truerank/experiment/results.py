@@ -64,10 +64,12 @@ class _Part:
     def _effort(self) -> str:
         config, trained = self.run.config, self.run.trained.values()
         seconds, cpu = (sum(getattr(t, name) for t in trained) for name in ("seconds", "cpu_seconds"))
+        peak = max(model.peak_megabytes for model in trained)
+        memory = f", and at most {peak / 1000:.1f} GB a process" if peak else ""
         seeds, trees = ", ".join(map(str, config.seeds)), int(config.booster["n_estimators"])
         return (
             f"{config.sessions_per_list} sessions a list; seeds {seeds}; {len(trained)} models of {trees} trees took "
-            f"{cpu / 60:.0f} minutes of CPU time ({seconds / 60:.0f} minutes by the clock, added up)."
+            f"{cpu / 60:.0f} minutes of CPU time ({seconds / 60:.0f} minutes by the clock, added up){memory}."
         )
 
 
