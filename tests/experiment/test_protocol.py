@@ -26,7 +26,7 @@ def logged(config):
 
 @pytest.fixture(scope="module")
 def workshop(config, logged, tmp_path_factory):
-    return Workshop(config, prepare(config, *logged, {3, 8}, tmp_path_factory.mktemp("prepared")), threads=1)
+    return Workshop(config, prepare(config, logged, "test", {3, 8}, tmp_path_factory.mktemp("prepared")), threads=1)
 
 
 def by_list(judged):

@@ -66,13 +66,14 @@ def load_logged(config: Config) -> tuple[JudgedLists, JudgedLists]:
 
 
 def prepare(
-    config: Config, train: JudgedLists, test: JudgedLists, truncations: Collection[int], folder: Path
+    config: Config, logged: tuple[JudgedLists, JudgedLists], data_hash: str, truncations: Collection[int], folder: Path
 ) -> Prepared:
     """Keep in `folder` what the cells of these truncation positions need of the data."""
     from truerank.rankers.lightgbm_binned import BinnedFeatures
 
     folder.mkdir(parents=True, exist_ok=True)
-    prepared = Prepared(folder, _without_features(train), test, hash_of(train, test))
+    train, test = logged
+    prepared = Prepared(folder, _without_features(train), test, data_hash)
     for truncation in truncations:
         file = prepared.binned_file(truncation)
         if not file.exists():

@@ -115,17 +115,19 @@ def _open(config: Config, folder: Path) -> _Opened:
     """
     manifest = {"format": FORMAT, "config": _plain(config.document), "versions": _versions()}
     _refuse_another(folder, manifest)
-    train, test = load_logged(config)
-    manifest |= {"data": hash_of(train, test)}
+    logged = load_logged(config)
+    data_hash = hash_of(*logged)
+    manifest |= {"data": data_hash}
     _refuse_another(folder, manifest)
     folder.mkdir(parents=True, exist_ok=True)
     with replace_whole(folder / MANIFEST) as temporary:
         temporary.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-    shelf = Shelf(folder / CELLS, manifest, test.n_rows)
-    costs = _costs(config, train)
+    shelf = Shelf(folder / CELLS, manifest, logged[1].n_rows)
+    costs = _costs(config, logged[0])
     found = {cell: trained for cell in costs if (trained := shelf.find(cell)) is not None}
     truncations = {cell.truncation for cell in costs if cell not in found}
-    return _Opened(config, folder, shelf, found, costs, prepare(config, train, test, truncations, folder / PREPARED))
+    prepared = prepare(config, logged, data_hash, truncations, folder / PREPARED)
+    return _Opened(config, folder, shelf, found, costs, prepared)
 
 
 def _finish(opened: _Opened, jobs: int, tell: Progress) -> Reproduction:
