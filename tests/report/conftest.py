@@ -37,7 +37,7 @@ def study_of(name, examination, n, row_lengths=None):
         duels=(Duel("Robust", MODELS[0], "NDCG@10", 250, 50, 200, floats(edges), tuple(counts.tolist())),),
         training=tuple(
             Training(model, "NDCG@10", on, floats(curve + k / 90))
-            for on in ("clicks as they are", "clicks, weighted by 1/θ")
+            for on in ("clicks as they are", "clicks, weighted by 1/θ", "labels")
             for k, model in enumerate(MODELS[:3])
         ),
         checks=(Check("sessions", "1,000"), Check("effective sample size", "12", fine=False, why="few clicks")),

@@ -24,7 +24,7 @@ def on_page(browser, script):
 def test_every_chart_is_drawn_without_a_word_of_complaint(browser, page, width, scheme):
     show(browser, page, width=width, scheme=scheme)
     places = on_page(browser, "document.querySelectorAll('.chart').length")
-    assert places == 8 + 11
+    assert places == 9 + 12
     assert on_page(browser, "document.querySelectorAll('.chart svg').length") == places
     heights = on_page(
         browser, "[...document.querySelectorAll('.chart svg')].map(s => s.getBoundingClientRect().height)"

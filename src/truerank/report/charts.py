@@ -182,9 +182,9 @@ def _with_room(low: float, high: float, pixels: int) -> alt.Scale:
     return alt.Scale(domainMin=low, domainMax=alt.ExprRef(top), nice=False)
 
 
-def _legend(**more: Any) -> alt.Legend:
+def _legend(columns: Any = None, **more: Any) -> alt.Legend:
     """A legend above the chart, one below the other where the chart is narrow."""
-    columns = alt.ExprRef("width < 330 ? 1 : 2")
+    columns = columns or alt.ExprRef("width < 330 ? 1 : 2")
     return alt.Legend(orient="top", title=None, columns=columns, labelLimit=300, **more)
 
 
@@ -209,7 +209,7 @@ def _lines(
 ) -> alt.LayerChart:
     """A line a series, told apart by colour and by the shape of its points, or by dash where there are none."""
     domain, n = list(names), len(names)
-    legend = _legend(symbolSize=90)
+    legend = _legend(symbolSize=90) if points else _legend(1)  # lines alone are drawn in narrow panels
     y = alt.Y(f"{field}:Q", title=title, scale=scale)
     colour = alt.Color("series:N", scale=alt.Scale(domain=domain, range=list(colours)[:n]), legend=legend)
     lines = base.mark_line(strokeWidth=2).encode(y=y, color=colour)

@@ -158,6 +158,7 @@ def _training(training: Sequence[Training], models: Sequence[str]) -> Figure:
         tuple(drawn),
         ("watched on", "model", "metric", "first", "best", "after trees", "last"),
         tuple((c.on, c.model, c.metric, c.values[0], max(c.values), _trees_of_best(c), c.values[-1]) for c in training),
+        titles=tuple(views),
         wide=True,
     )
 
