@@ -71,17 +71,14 @@ def train(run, *more):
     return answer
 
 
-def test_a_model_trained_from_files_is_the_one_trained_in_memory(run, log, judged_lists):
+def test_a_model_trained_from_files_is_the_one_trained_on_the_pairs_of_the_log(run, log, judged_lists):
     people = tr.Continuous(tr.inverse_rank(LENGTH))
     people.save("people.json")
     train(run, "--examination", "people.json", "-o", "model.txt", "--set", "num_leaves=7")
-    shown = tr.open_log(log).table.order_by(["session", "position"]).to_pyarrow()
-    labels, positions, item = (shown[name].to_numpy() for name in ("label", "position", "item"))
-    group = np.full(len(labels) // LENGTH, LENGTH)
-    query = shown["query"].to_numpy()[::LENGTH]
-    ranker = tr.LambdaMARTRanker(
-        "robust", people, n_estimators=10, num_leaves=7, learning_rate=0.05, random_state=0
-    ).fit(judged_lists.X[item], labels, group=group, position=positions, query=query, item=item)
+    pairs = tr.open_log(log).compact(people)
+    pairs = pairs.select_lists(np.diff(pairs.offsets) > 0)
+    params = {"n_estimators": 10, "num_leaves": 7, "learning_rate": 0.05, "random_state": 0}
+    ranker = tr.LambdaMARTRanker("robust", people, **params).fit_pairs(judged_lists.X[pairs.item], pairs)
     assert np.allclose(tr.score_saved("model.txt", judged_lists.X), ranker.predict(judged_lists.X), rtol=1e-12)
     assert lightgbm.Booster(model_file="model.txt").feature_name() == ["f1", "f2", "f3", "f4"]
 
@@ -104,7 +101,8 @@ def test_impressions_without_features_are_counted_and_refused(run, log):
     pq.write_table(features.slice(LENGTH), "items.parquet")
     answer = run("train", "--log", log, "--features", "items.parquet", "--method", "none", "-o", "m.txt")
     assert answer.code == 1
-    assert "360 impressions of the log have no features, the first of query 0, item 0" in answer.err
+    assert f"{LENGTH} of" in answer.err
+    assert "rows have no features, such as query 0, item 0" in answer.err
 
 
 def changed(features, how):
@@ -119,10 +117,10 @@ def changed(features, how):
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ("twice", "several rows for an item"),
-        ("without keys", "they need query, item"),
+        ("twice", "more than one row of features"),
+        ("without keys", "item"),
         ("text", "the feature 'colour' is string"),
-        ("other ids", "query is int64 in the log and string in the features"),
+        ("other ids", "query is string in the features and int64 in the pairs"),
     ],
 )
 def test_features_that_do_not_fit_are_refused(run, log, how, said):

@@ -41,24 +41,30 @@ def show_warning(message: Warning | str, category: type[Warning], *where: Any, *
 
 
 @contextmanager
-def progress(task: str) -> Iterator[Callable[[float, float], None]]:
+def progress(task: str) -> Iterator[Callable[..., None]]:
     """Hand out a function progress(done, total); past two seconds of work it draws a bar with the time left.
+
+    A third argument names the stage, where there are several; each has a bar of its own.
 
     Nothing is drawn where standard error is not a terminal.
     """
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield lambda done, total, stage=task: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
     bar = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
-    number = bar.add_task(task, total=None)
+    numbers = {task: bar.add_task(task, total=None)}
     start = time.monotonic()
 
-    def update(done: float, total: float) -> None:
-        bar.update(number, completed=done, total=total)
+    def update(done: float, total: float, stage: str = task) -> None:
+        if stage not in numbers:
+            for number in numbers.values():
+                bar.update(number, visible=False)
+            numbers[stage] = bar.add_task(stage, total=None)
+        bar.update(numbers[stage], completed=done, total=total)
         if not bar.live.is_started and time.monotonic() - start > _PATIENCE:
             bar.start()
 
