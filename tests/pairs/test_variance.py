@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from click_logs import EXAMINATIONS, N_POSITIONS, Log, assert_same, dense, random_log
@@ -244,3 +246,40 @@ def test_the_ranker_takes_it_and_has_nothing_to_clip():
     }
     assert clipped["none"] > 0
     assert clipped["clip"] == clipped["shrink"] == 0
+
+
+def enumerated(examination, rho, method, normalize):
+    """The expected weights of one session: every relevance and everything that people may look at, by its chance."""
+    n = len(rho)
+    positions = np.arange(1, n + 1)
+    p, joint = examination.marginal(positions), examination.joint(positions[:, None], positions[None, :])
+    outcomes = np.array(list(itertools.product([0, 1], repeat=n)))
+    if isinstance(examination, tr.Continuous):
+        looks = np.tri(n, dtype=int)
+        chances = p - np.append(p[1:], 0)
+    else:
+        looks, chances = outcomes, np.where(outcomes, p, 1 - p).prod(axis=1)
+    mean = np.zeros((n, n))
+    for relevant in outcomes:
+        chance = np.where(relevant, rho, 1 - rho).prod()
+        for look, chance_of_look in zip(looks, chances, strict=True):
+            weight = reference.session_weights(relevant * look, p, joint, method, np.array([0.0, 1.0]), normalize)
+            mean += chance * chance_of_look * weight
+    return mean
+
+
+def test_dividing_by_session_favours_the_top_only_where_depth_and_clicks_go_together():
+    """Equal items, so that each direction should weigh the same; complete says so, unless divided by session."""
+    rho, theta = np.full(4, 0.3), tr.inverse_rank(4)
+    favour = {}
+    for name, model in (("independent", tr.Independent(theta)), ("continuous", tr.Continuous(theta))):
+        for method in ("robust", "complete"):
+            for normalize in (False, True):
+                weight = enumerated(model, rho, method, normalize)
+                favour[name, method, normalize] = weight[0, 3] / weight[3, 0]
+    for name in ("independent", "continuous"):
+        # ρ_i − ρ_ij p_ij / p_i of the first, over that of the last; p_ij = p_j as the first is always looked at
+        assert favour[name, "robust", False] == pytest.approx((0.3 - 0.09 / 4) / (0.3 - 0.09))
+        assert favour[name, "complete", False] == pytest.approx(1)
+    assert favour["independent", "robust", True] == pytest.approx(favour["independent", "robust", False])
+    assert favour["continuous", "robust", True] > 1.1 * favour["continuous", "robust", False]
