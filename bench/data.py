@@ -51,7 +51,9 @@ class Log:
         return np.tile(np.arange(1, self.rows.shape[1] + 1, dtype=np.int32), len(self.lists))
 
 
-def judged(n_lists: int, n_items: int, seed: int, world: int = 0) -> Judged:
+def judged(
+    n_lists: int, n_items: int, seed: int, world: int = 0, label_shares: tuple[float, ...] = LABEL_SHARES
+) -> Judged:
     """Lists from one `world` (how features and relevance hang together), drawn by `seed`."""
     fixed, rng = np.random.default_rng([world, 1]), np.random.default_rng([world, 2, seed])
     mixing = fixed.normal(size=(_LATENT, N_FEATURES)) * (fixed.random((_LATENT, N_FEATURES)) < 0.2)
@@ -69,7 +71,7 @@ def judged(n_lists: int, n_items: int, seed: int, world: int = 0) -> Judged:
         + np.maximum(latent[:, 5], latent[:, 6])
         + 0.5 * rng.normal(size=len(latent))
     )
-    y = np.searchsorted(np.quantile(utility, np.cumsum(LABEL_SHARES)[:-1]), utility)
+    y = np.searchsorted(np.quantile(utility, np.cumsum(label_shares)[:-1]), utility)
     return Judged(X, y.astype(np.int32), n_items)
 
 

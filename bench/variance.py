@@ -12,17 +12,28 @@ from scipy import stats
 
 import truerank as tr
 import truerank.errors
+from bench.data import judged
 from bench.rankers import LIGHTGBM, THREADS
 from truerank.datasets.shop import row_lengths
 from truerank.experiment.initial_ranking import initial_ranking
+from truerank.types import JudgedLists
 
-DATA = {"shop": (1_000, 1, 3_500), "web": (1_000, 1, 3_500)}
+DATA = {"rich": (1_500, 1, 1_500), "shop": (1_000, 1, 3_500), "web": (2_000, 1, 2_500)}
+RICH_SHARES, RICH_ITEMS = (0.2, 0.3, 0.25, 0.15, 0.1), 40
+"""`rich` are lists of `bench.data` in which much is relevant, as where people shop for clothes."""
 FIRST_SEED = 100
 """The method was chosen on other generators; nothing of it was changed after a look at these."""
 TRUNCATIONS, SESSIONS = (10, 30), (1, 4, 16, 200)
 BROWSING = ("independent", "continuous", "row skipping")
 COMPARED_AT = ((30, "independent", 4), (30, "independent", 200), (30, "continuous", 4), (30, "continuous", 200))
-PARAMS = LIGHTGBM | {"n_estimators": 100, "learning_rate": 0.1, "min_data_in_leaf": 20, "min_sum_hessian_in_leaf": 1.0}
+PARAMS = LIGHTGBM | {
+    "n_estimators": 100,
+    "learning_rate": 0.1,
+    "max_bin": 63,
+    "feature_fraction": 0.3,
+    "min_data_in_leaf": 20,
+    "min_sum_hessian_in_leaf": 1.0,
+}
 AT = (1, 10)
 
 
@@ -30,11 +41,11 @@ AT = (1, 10)
 class Cell:
     """Lists cut at a position, logged for so many sessions by people who look at them in some way."""
 
-    shown: tr.JudgedLists
+    shown: JudgedLists
     rows: np.ndarray
     log: Any
     sessions: int
-    test: tr.JudgedLists
+    test: JudgedLists
 
     def pairs(self, method: str, examination: Any, **options: Any) -> tr.PairWeights:
         log = self.log
@@ -64,14 +75,26 @@ class World:
     """The lists of each data set and seed, ranked as production does, kept while they are in use."""
 
     def __init__(self, name: str, seed: int) -> None:
-        splits = tr.generate_dataset(name, lists=DATA[name], seed=FIRST_SEED + seed)
-        self.train, self.test, self.seed = initial_ranking(splits.train, 0.02, seed), splits.test, seed
+        train, test = _rich(seed) if name == "rich" else _generated(name, seed)
+        self.train, self.test, self.seed = initial_ranking(train, 0.02, seed), test, seed
 
     def cell(self, truncation: int, browsing: str, sessions: int) -> Cell:
         """The paper's protocol: a session is drawn again until it has a click."""
         judged, model = self.train, examination_of(browsing, truncation)
         log = tr.simulate_clicks(judged, model, sessions, self.seed, at=truncation)
         return Cell(judged, np.unique(log.item), log, sessions, self.test)
+
+
+def _generated(name: str, seed: int) -> tuple[JudgedLists, JudgedLists]:
+    splits = tr.generate_dataset(name, lists=DATA[name], seed=FIRST_SEED + seed)
+    return splits.train, splits.test
+
+
+def _rich(seed: int) -> tuple[JudgedLists, JudgedLists]:
+    n_train, _, n_test = DATA["rich"]
+    parts = (judged(n, RICH_ITEMS, part, FIRST_SEED + seed, RICH_SHARES) for part, n in ((1, n_train), (2, n_test)))
+    train, test = (JudgedLists(d.X.astype(np.float32), d.y, d.group, np.arange(d.n_lists)) for d in parts)
+    return train, test
 
 
 def robust(cell: Cell, assumed: Any) -> tr.PairWeights:
