@@ -7,7 +7,6 @@ WHEELS ?= dist
 RESULTS ?= experiments/web.toml
 # The build without GPU packages, or none: `torch` alone can bring gigabytes of them. Elsewhere: make test TORCH=torch
 TORCH  ?= torch==2.13.0+cpu
-TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
 .PHONY: help demo test lint format bench docs wheel clean results
 
@@ -54,8 +53,7 @@ $(VENV)/.core: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	@$(RUN) -m pip install --quiet --disable-pip-version-check --retries 1 --extra-index-url $(TORCH_INDEX) '$(TORCH)' \
-		2>/dev/null \
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --retries 1 '$(TORCH)' 2>/dev/null \
 		|| echo "$(TORCH) is not to be had here; what needs it is not tested. See TORCH in the Makefile."
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.core
