@@ -57,6 +57,29 @@ def test_an_estimate_is_printed_as_json(run, log):
     assert len(found["theta"]) == LENGTH
 
 
+def test_a_grid_is_estimated_by_its_rows(run, judged):
+    tr.RowSkipping(0.2, 0.8, [3, 3]).save("grid.json")
+    run("simulate", judged, "-o", "g.parquet", "--examination", "grid.json", "--keep-clickless", "--sessions", 60)
+    answer = run("estimate", "g.parquet", "--by", "row-skipping", "--rows", "3,3", "-o", "exam.json")
+    assert answer.code == 0, answer.err
+    found = tr.propensity.PropensityEstimate.load("exam.json")
+    assert found.parameters["gamma"][0] == pytest.approx(0.2, abs=0.06)
+    assert found.parameters["continuation"][0] == pytest.approx(0.8, abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--positions", 3), "--positions goes with --by harvest"),
+        (("--by", "row-skipping", "--rows", "3,x"), "--rows 3,x must be numbers"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(run, log, options, said):
+    answer = run("estimate", log, *options)
+    assert answer.code == 1
+    assert said in answer.err
+
+
 def test_what_a_log_cannot_tell_is_refused_and_nothing_is_written(run, judged, in_folder):
     run("simulate", judged, "-o", "fixed.parquet")
     answer = run("estimate", "fixed.parquet", "-o", "exam.json")

@@ -6,7 +6,7 @@ from typing import Literal
 
 Browsing = Literal["continuous", "independent"]
 Method = Literal["robust", "complete", "ratio", "none"]
-Estimator = Literal["auto", "swap", "harvest", "em"]
+Estimator = Literal["auto", "swap", "harvest", "em", "row-skipping"]
 Format = Literal["text", "markdown", "latex", "html"]
 Booster = Literal["lightgbm", "xgboost", "catboost"]
 Merge = Literal["exact", "query"]

@@ -9,6 +9,7 @@ import typer
 
 from truerank.cli.choices import Browsing, Estimator
 from truerank.cli.console import AsJson, show
+from truerank.errors import InputError
 
 
 def estimate(
@@ -19,9 +20,12 @@ def estimate(
     by: Annotated[
         Estimator,
         typer.Option(
-            help="What to read it from: a swap experiment in the log, or what was shown at several positions."
+            help="What to read it from: a swap experiment in the log, what was shown at several positions, or a grid."
         ),
     ] = "auto",
+    rows: Annotated[
+        str | None, typer.Option(help="For a grid: how many items each row holds, as 4,4,4; by default as in the log.")
+    ] = None,
     browsing: Annotated[Browsing, typer.Option(help="How two positions go together.")] = "independent",
     positions: Annotated[int | None, typer.Option(min=2, help="Leave out what was shown further down.")] = None,
     smooth: Annotated[bool, typer.Option("--smooth", help="Make the curve that trains non-increasing.")] = False,
@@ -37,11 +41,25 @@ def estimate(
     from truerank.log import open_log
     from truerank.propensity import estimate as estimate_propensities
 
-    options: dict[str, Any] = {"browsing": browsing}
-    options |= {"smooth": "isotonic"} if smooth else {}
-    options |= {"fill": "interpolate"} if fill else {}
-    options |= {"n_positions": positions} if positions else {}
-    found = estimate_propensities(open_log(log), by, **options)
+    options: dict[str, Any] = {}
+    if by == "row-skipping":
+        options["row_lengths"] = None if rows is None else _row_lengths(rows)
+    else:
+        options["browsing"] = browsing
+        options |= {"smooth": "isotonic"} if smooth else {}
+        options |= {"fill": "interpolate"} if fill else {}
+        options |= {"n_positions": positions} if positions else {}
+    if positions and by not in ("harvest", "em"):
+        raise InputError(f"--positions goes with --by harvest and --by em, not with --by {by}")
+    found = estimate_propensities(open_log(log), by.replace("-", "_"), **options)
     if out is not None:
         found.save(out)
     show(found.to_dict(), found.summary() + (f"\n\nwrote {out}" if out else ""), as_json)
+
+
+def _row_lengths(text: str) -> list[int]:
+    """The rows of a grid: 4,4,4."""
+    try:
+        return [int(length) for length in text.split(",")]
+    except ValueError:
+        raise InputError(f"--rows {text} must be numbers with commas between, such as 4,4,4") from None
