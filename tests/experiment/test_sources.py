@@ -63,7 +63,7 @@ def test_public_sets_are_loaded_by_name(real_data, monkeypatch, tmp_path):
     assert not set(train.query) & set(test.query)
 
 
-@pytest.mark.parametrize("name", ["web", "web-6000", "mq2008", "mslr-sample"])
+@pytest.mark.parametrize("name", ["web", "web-3000", "mq2008", "mslr-sample"])
 def test_the_experiments_of_the_repository_can_be_read(request, name, monkeypatch):
     monkeypatch.setenv("TRUERANK_DATA", "/data")
     config = read_config(request.config.rootpath / "experiments" / f"{name}.toml")

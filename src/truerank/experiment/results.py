@@ -18,8 +18,8 @@ from truerank.experiment.reproduce import Reproduction, reproduce
 
 _HEAD = """# Results: which of the paper's claims hold
 
-Written by `make results`, which runs the experiments of `experiments/` (`truerank reproduce`), or goes on where they
-were, and holds the claims of Section 6 of the paper against the numbers. Nothing below is typed by hand.
+Written by `make results`, which runs experiments of `experiments/` (`truerank reproduce`), or goes on where they were,
+and holds the claims of Section 6 of the paper against the numbers. Nothing but the notes on data is typed by hand.
 
 A claim is made of differences in mean NDCG@1, 3, 5 and 10 between two models, one for each truncation position (and way
 of looking at a page). Each is tested with a paired two-sided t-test over the test lists, Holm-corrected over all
@@ -69,7 +69,7 @@ class _Part:
         seeds, trees = ", ".join(map(str, config.seeds)), int(config.booster["n_estimators"])
         return (
             f"{config.sessions_per_list} sessions a list; seeds {seeds}; {len(trained)} models of {trees} trees took "
-            f"{cpu / 60:.0f} minutes of CPU time ({seconds / 60:.0f} minutes by the clock, added up){memory}."
+            f"{cpu / 60:.1f} minutes of CPU time ({seconds / 60:.1f} minutes by the clock, added up){memory}."
         )
 
 
@@ -102,8 +102,9 @@ def _closed_gaps(run: Reproduction) -> list[str]:
         if not set(titles) <= set(comparison.models):
             return []
         start, goal, *regularised = (comparison[title, "ndcg@10"].mean for title in titles)
-        shares = [f"{(mean - start) / (goal - start):.0%}" for mean in regularised] if goal > start else ["no gap"]
-        told.append(f"{' and '.join(shares)} at {truncation}")
+        if goal > start:
+            shares = (f"{(mean - start) / (goal - start):.0%}" for mean in regularised)
+            told.append(f"{' and '.join(shares)} at {truncation}")
     if not told:
         return []
     return [f"- Of the way from Unbiased LambdaMART to Robust in NDCG@10, L1 and L2 go {', '.join(told)}."]
