@@ -25,8 +25,8 @@ A claim is made of differences in mean NDCG@1, 3, 5 and 10 between two models, o
 of looking at a page). Each is tested with a paired two-sided t-test over the test lists, Holm-corrected over all
 differences of all claims of a data set. A claim **holds** if all its differences go that way and some significantly; it
 **holds in part** if more of them are significant that way than the other; it **cannot be told** if none is significant;
-otherwise it **does not hold**. The tests speak of other test lists, not of other clicks: where there is one seed, another
-one may move what is close.
+otherwise it **does not hold**. The tests speak of other test lists, not of other clicks: where there is one seed,
+another one may move what is close.
 """
 
 _PROTOCOL = """## How it was run
