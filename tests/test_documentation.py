@@ -21,9 +21,12 @@ def site(tmp_path_factory):
     return folder
 
 
-def test_every_page_is_built(site):
+def test_every_page_is_built_and_in_the_menu(site):
+    menu = (site / "index.html").read_text("utf-8")
     for page in (ROOT / "docs").glob("*.md"):
-        assert (site / ("" if page.stem == "index" else page.stem) / "index.html").exists()
+        if page.stem != "index":
+            assert (site / page.stem / "index.html").exists()
+            assert f'href="{page.stem}/"' in menu, f"{page.name} is not in the nav of mkdocs.yml"
 
 
 def test_nothing_is_fetched_from_other_sites(site):
