@@ -126,6 +126,29 @@ def test_errors_over_many_lists_are_those_of_the_information_where_the_model_is_
     np.testing.assert_allclose(by_list.log_standard_errors, plain.log_standard_errors, rtol=0.3)
 
 
+def test_relevances_that_are_found_from_few_clicks_do_not_pull_the_estimate(draw_sessions, rng):
+    """Lists of 60 sessions, whose lower items have a click or two: only what is most likely is far off."""
+    rows = [4, 4, 4]
+    off, most_likely = [], []
+    for _ in range(3):
+        log = draw_sessions(tr.RowSkipping(0.2, 0.75, rows), rng.beta(0.5, 2, size=(250, 12)), [], 15_000, rng)
+        found = tr.propensity.row_skipping(log, rows)
+        value, error = np.array(list(found.parameters.values())).T
+        off.append((value - [0.2, 0.75]) / error)
+        most_likely.append((found.details["most_likely"] - [0.2, 0.75]) / error)
+    # in standard errors of the estimate; a mean of three has one of 0.58
+    assert np.all(np.abs(np.mean(off, axis=0)) < 3 * 0.58)
+    assert abs(np.mean(most_likely, axis=0)[1]) > 3 * 0.58
+
+
+def test_the_order_of_sessions_and_counting_equal_ones_change_nothing_in_what_is_halved(log):
+    first, second = on_grid(log).halves()
+    assert first.n_sessions + second.n_sessions == log.n_sessions
+    assert 100 < first.n_sessions < 200
+    turned = ClickSessions(*(a[::-1].copy() for a in (log.clicks, log.positions, log.group, log.query, log.item)))
+    np.testing.assert_array_equal(on_grid(turned).halves()[0].item_clicks, first.item_clicks)
+
+
 def test_a_continuation_for_each_position_is_found(draw_sessions, rng):
     going_on = [0.9, 0.7, 0.85, 0.6, 0.9, 0.8, 0.7, 0.7]
     truth = tr.RowSkipping(0.2, going_on, ROWS)

@@ -51,6 +51,22 @@ class GridSessions:
         clicks = np.bincount(self.item, self.clicked * row_weight).astype(np.float64)
         return replace(self, weight=weight, row_weight=row_weight, item_clicks=clicks)
 
+    def halves(self) -> tuple[GridSessions, GridSessions]:
+        """The sessions dealt out at random in two; equal sessions are alike, so the order of a log plays no part."""
+        there = self.row_of_place >= 0
+        shown = np.where(there, self.item[self.row_of_place], -1)
+        clicked = np.where(there, self.clicked[self.row_of_place], False)
+        looks = np.column_stack([self.list_of_session, shown, clicked])
+        _, kind = np.unique(looks, axis=0, return_inverse=True)
+        kind = kind.ravel()
+        how_many = np.bincount(kind, self.weight).astype(np.int64)
+        in_first = np.random.default_rng(0).binomial(how_many, 0.5)
+        order = np.argsort(kind, kind="stable")
+        earlier = np.cumsum(self.weight[order]) - self.weight[order] - (np.cumsum(how_many) - how_many)[kind[order]]
+        first = np.empty_like(self.weight)
+        first[order] = np.clip(in_first[kind[order]] - earlier, 0, self.weight[order])
+        return self.reweighted(first).that_count(), self.reweighted(self.weight - first).that_count()
+
     def that_count(self) -> GridSessions:
         """Without the sessions whose weight is 0; their rows stay, and count for nothing."""
         use = self.weight > 0

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from truerank.errors import InputError
+from truerank.errors import IdentificationError, InputError
 from truerank.examination import ExaminationModel, RowSkipping
 from truerank.examination.row_skipping import read_row_lengths
 from truerank.propensity.estimate import PropensityEstimate
@@ -40,6 +40,9 @@ def row_skipping(
     together tells P(examined) itself, not only its ratios, so θ_1 = 1 − γ is found, not assumed. That rests on
     relevances being independent inside a session, given the list and the items: visits that differ in how much they
     click look like rows that are skipped. As with `harvest`, every session has to be kept, also those without a click.
+    (Relevances that are found from few clicks pull γ and C along, the more, the fewer sessions a list has. Half of the
+    sessions pull twice as far, so twice the estimate less the mean of those of two halves is free of it to first order:
+    the split-panel jackknife, Dhaene and Jochmans 2015.)
 
     From tables (an estimate of `swap`, `harvest`, `em` or `joint_swap`, or an examination model), by least squares on
     log θ_k / θ_1 and log ψ(k1, k2) / ψ(1, 2), weighted by their errors.
@@ -68,15 +71,31 @@ def row_skipping(
         return grid_estimate(grid, found.logits, found.covariance, measured.errors, found.notes, found.details)
     sessions = on_grid(source, grid.n_places)
     fit = fit_row_skipping(sessions, grid, by_list=errors == "list")
+    logits, pulled = _without_pull(fit.logits, sessions, grid)
     n_lists = int(sessions.list_of_session.max()) + 1
     return grid_estimate(
         grid,
-        fit.logits,
+        logits,
         fit.covariance,
         _ERRORS[errors].format(lists=n_lists),
-        _notes(sessions, errors, n_lists),
-        {"log_likelihood": fit.log_likelihood, "sessions": sessions.n_sessions},
+        (*_notes(sessions, errors, n_lists), *pulled),
+        {
+            "log_likelihood": fit.log_likelihood,
+            "sessions": sessions.n_sessions,
+            "most_likely": expit(fit.logits),
+        },
     )
+
+
+def _without_pull(logits: FloatArray, sessions: GridSessions, grid: Grid) -> tuple[FloatArray, tuple[str, ...]]:
+    """The most likely logits less what the relevances, each from few clicks, pull them; notes where that fails."""
+    try:
+        halves = [fit_row_skipping(half, grid, by_list=False, errors=False).logits for half in sessions.halves()]
+    except IdentificationError:
+        return logits, ("too few clicks to take away what uncertain relevances add: γ and C are the most likely ones",)
+    pull = np.mean(halves, axis=0) - logits
+    inside = np.max(np.abs([logits, *halves]), axis=0) < EDGE
+    return np.where(inside, logits - pull, logits), ()
 
 
 def grid_of(source: Any, row_lengths: npt.ArrayLike | None, continuation: str) -> Grid:
