@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from truerank.experiment.initial_ranking import (
         initial_ranking as initial_ranking,
     )
+    from truerank.experiment.log_report import (
+        report_on_log as report_on_log,
+    )
     from truerank.experiment.reproduce import (
         Reproduction as Reproduction,
         reproduce as reproduce,
@@ -132,6 +135,7 @@ _HOME = {
         "load_examination",
     ),
     "truerank.experiment.demo": ("run_demo",),
+    "truerank.experiment.log_report": ("report_on_log",),
     "truerank.experiment.training": ("train_on_log",),
     "truerank.experiment.initial_ranking": ("initial_ranking",),
     "truerank.experiment.reproduce": ("Reproduction", "reproduce"),

@@ -7,11 +7,9 @@ log alone the propensities are estimated and rankers trained, and then judged by
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from truerank.datasets.shop import FEATURES, row_lengths
 from truerank.examination import Continuous, ExaminationModel, RowSkipping, inverse_rank
 from truerank.experiment.initial_ranking import in_order_of
 from truerank.experiment.sources import row_places, take_lists
+from truerank.experiment.studies import versions
 from truerank.metrics import Comparison, evaluate
 from truerank.pairs import pair_weights
 from truerank.propensity import PropensityEstimate, row_skipping, swap
@@ -128,10 +127,7 @@ def run_demo(seed: int = 0, *, quick: bool = False, say: Say | None = None) -> R
     made = {
         "command": f"truerank demo --seed {seed}" + " --quick" * quick,
         "seed": str(seed),
-        "truerank": version("truerank"),
-        "LightGBM": version("lightgbm"),
-        "NumPy": np.__version__,
-        "Python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
+        **versions(),
         "data": f"generated: {size.train:,} lists to train on, {size.test:,} to test on, "
         f"{size.sessions_per_list} sessions a list",
         "time": f"{time.perf_counter() - start:.0f} s",

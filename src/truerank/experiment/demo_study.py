@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from truerank.experiment.demo import CLICKS, LABELS, METRICS, ROBUST, UNBIASED, Outcome
+from truerank.experiment.studies import curve_of, data_checks, floats, joint_of, weighted_clicks
 from truerank.metrics import Comparison, ndcg, unbiased_ndcg
 from truerank.metrics.resampling import percentile_interval, resampled_means
 from truerank.propensity import position_counts
@@ -17,8 +17,6 @@ from truerank.types import FloatArray
 VIEWS = ("clicks as they are", "clicks, weighted by 1/θ", "labels (nobody has them)")
 _BINS = 20
 _STEP = 5  # trees between two points of a training curve
-_FEW = 0.2
-_SAID = 0.1
 
 
 def told(outcome: Outcome) -> Iterator[str]:
@@ -115,30 +113,21 @@ def _propensity_table(outcome: Outcome) -> str:
 
 
 def _curve(outcome: Outcome) -> Curve:
-    estimate = outcome.estimate
-    low, high = estimate.interval()
     how = "row-skipping likelihood" if outcome.world.grid else "the swap experiment"
-    truth = _floats(_relative_truth(outcome))
-    return Curve(how, _floats(estimate.theta), _floats(low), _floats(high), truth, estimate.notes)
+    return curve_of(outcome.estimate, how, _relative_truth(outcome))
 
 
 def _joint(outcome: Outcome) -> Joint:
-    places = np.arange(1, outcome.world.places + 1)
-    psi = outcome.estimate.examination.joint(places[:, None], places)
     model = "row skipping, as estimated" if outcome.world.grid else "continuous browsing with the estimated θ"
-    return Joint(model, tuple(map(_floats, psi)), outcome.world.grid)
+    return joint_of(outcome.estimate.examination, outcome.world.places, model, outcome.world.grid)
 
 
 def _clicks(outcome: Outcome) -> Clicks:
     log, counts = outcome.log, position_counts(outcome.log)
-    weight = 1 / outcome.estimate.examination.marginal(counts.position)
     grade = outcome.shown.labels.astype(np.float64)
     chance = (2**grade - 1) / (2 ** grade.max() - 1)
     relevant = np.bincount(log.positions, weights=chance[log.item])[counts.position] / counts.impressions
-    return Clicks(
-        tuple(counts.impressions.tolist()), tuple(counts.clicks.tolist()), _floats(counts.clicks * weight),
-        _floats(relevant),
-    )  # fmt: skip
+    return weighted_clicks(counts, outcome.estimate.examination, relevant)
 
 
 def _duel(comparison: Comparison) -> Duel:
@@ -148,7 +137,7 @@ def _duel(comparison: Comparison) -> Duel:
     counts, _ = np.histogram(difference[difference != 0], edges)
     wins, losses = int((difference > 0).sum()), int((difference < 0).sum())
     ties = len(difference) - wins - losses
-    return Duel(ROBUST, CLICKS, "NDCG@10", wins, ties, losses, _floats(edges), tuple(counts.tolist()))
+    return Duel(ROBUST, CLICKS, "NDCG@10", wins, ties, losses, floats(edges), tuple(counts.tolist()))
 
 
 def _training(outcome: Outcome) -> Iterator[Training]:
@@ -168,25 +157,14 @@ def _training(outcome: Outcome) -> Iterator[Training]:
 
 def _checks(outcome: Outcome) -> tuple[Check, ...]:
     log, estimate = outcome.log, outcome.estimate
-    counts = position_counts(log)
     clicked = np.add.reduceat(log.clicks > 0, np.concatenate([[0], np.cumsum(log.group)[:-1]]))
-    weight = np.repeat(1 / estimate.examination.marginal(counts.position), counts.clicks)
-    effective = float(weight.sum() ** 2 / (weight**2).sum() / len(weight))
-    widest = float(estimate.log_standard_errors.max())
-    seen, last = int(counts.clicks.sum()), int(counts.clicks[-1])
-    return (
-        Check("sessions", f"{log.n_sessions:,}"),
-        Check("clicks", f"{seen:,}", seen > 1_000, "" if seen > 1_000 else "few to learn from"),
-        Check("sessions without a click", f"{(clicked == 0).mean():.0%}", why="kept, as estimators need them"),
-        Check("clicks at the last position", f"{last:,}", last >= 100, "" if last >= 100 else "its weight is rough"),
-        Check("largest relative error of θ", f"{widest:.0%}", widest < _FEW, "the same for the weight 1/θ"),
-        Check("largest weight 1/θ", f"{weight.max():.1f}"),
-        Check("effective sample size", f"{effective:.0%} of the clicks", effective > _SAID, "what weighting costs"),
+    return data_checks(
+        position_counts(log),
+        log.n_sessions,
+        float((clicked == 0).mean()),
+        estimate.examination,
+        float(estimate.log_standard_errors.max()),
     )
-
-
-def _floats(values: Any) -> tuple[float, ...]:
-    return tuple(np.asarray(values, dtype=np.float64).tolist())
 
 
 def _number(value: float) -> float | None:

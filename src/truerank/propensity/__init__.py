@@ -6,7 +6,7 @@ from truerank.propensity.curve import curve
 from truerank.propensity.diagnose import Diagnosis, diagnose
 from truerank.propensity.door import estimate
 from truerank.propensity.em import em
-from truerank.propensity.estimate import PropensityEstimate
+from truerank.propensity.estimate import PropensityEstimate, load_estimate
 from truerank.propensity.harvest import harvest
 from truerank.propensity.joint_swap import joint_swap
 from truerank.propensity.plan import SwapPlan, plan
@@ -26,6 +26,7 @@ __all__ = [
     "harvest",
     "item_position_counts",
     "joint_swap",
+    "load_estimate",
     "plan",
     "position_counts",
     "row_skipping",

@@ -179,6 +179,14 @@ class PropensityEstimate:
             raise FileFormatError(f"{path} cannot be used: {error!r}") from error
 
 
+def load_estimate(path: str | os.PathLike[str]) -> PropensityEstimate | ExaminationModel:
+    """Read an estimate with its errors, or a model that was saved alone."""
+    document = read_document(Path(path))
+    if document.get("format") == FORMAT:
+        return PropensityEstimate.from_dict(read_header(path, FORMAT), path)
+    return examination_from_dict(document, path)
+
+
 def log_interval(values: FloatArray, log_errors: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """values · exp(± z s), z the normal quantile of the level."""
     if not 0 < level < 1:
