@@ -137,7 +137,7 @@ def test_a_damaged_cell_is_trained_again(settings, plain):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"seeds": [6]}, r"another config.seeds: \[5\] there, \[6\] now. Hint: name another folder"),
+        ({"sessions_per_list": 3}, r"another config.sessions_per_list: \d+ there, 3 now. Hint: name another folder"),
         ({"truncation_positions": [3, 9]}, r"another config\.\w+"),
         ({"booster": {"n_estimators": 9}}, r"another config.booster"),
     ],
@@ -183,6 +183,17 @@ def test_a_missing_file_of_settings_is_named(tmp_path):
 def test_models_of_one_seed_are_the_same_whatever_else_is_trained(settings, plain, finished):
     for cell, trained in plain.trained.items():
         assert trained.scores.tolist() == finished.trained[cell].scores.tolist()
+
+
+def test_more_methods_and_seeds_are_added_to_what_is_there(settings, plain, tmp_path):
+    shutil.copytree(plain.folder, tmp_path / "more")
+    told = []
+    more = settings | {"methods": ["ratio-0", "complete-shrunken"], "seeds": [5, 6]}
+    both = tr.reproduce(more, tmp_path / "more", progress=lambda _done, _total, what: told.append(what))
+    assert told[1] == "4 of 16 models were there"
+    assert len(told) == 2 + 12
+    for cell in set(both.trained) & set(plain.trained):
+        assert both.trained[cell].scores.tolist() == plain.trained[cell].scores.tolist()
 
 
 def test_values_of_several_seeds_are_averaged_list_by_list(settings, plain, tmp_path):

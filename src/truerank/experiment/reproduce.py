@@ -27,6 +27,8 @@ FORMAT = "truerank.reproduce"
 MANIFEST, CELLS, PREPARED = "manifest.json", "cells", "prepared"
 _DECIDING = ("truerank", "lightgbm", "numpy")
 """Packages whose version may change numbers."""
+_CHOOSING = ("methods", "seeds")
+"""Settings that choose which models there are, and change none of them: more of both can be added to a folder."""
 _ROWS_A_THREAD = 20_000
 """Below that, threads wait for each other longer than they work."""
 
@@ -80,7 +82,8 @@ def reproduce(
     Args:
         config: the path of a TOML file, or the same as a dictionary. What it leaves out is as in the paper, on the
             generated data set `web` in the size of Yahoo C14; see `truerank.experiment.config`.
-        out: the folder for models' scores, manifest and tables. One that holds another experiment is refused.
+        out: the folder for models' scores, manifest and tables. What it holds of the same experiment with other methods
+            or seeds is used again; one that holds another experiment is refused.
         jobs: how many models are trained at a time, each in a process of its own; the cores are shared out.
         progress: called as progress(done, total, what was done last).
     """
@@ -113,7 +116,8 @@ def _open(config: Config, folder: Path) -> _Opened:
 
     The features to train on are gone when this returns: from here on they are in bins.
     """
-    manifest = {"format": FORMAT, "config": _plain(config.document), "versions": _versions()}
+    deciding = {name: value for name, value in config.document.items() if name not in _CHOOSING}
+    manifest = {"format": FORMAT, "config": _plain(deciding), "versions": _versions()}
     _refuse_another(folder, manifest)
     logged = load_logged(config)
     data_hash = hash_of(*logged)

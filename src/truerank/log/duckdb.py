@@ -16,6 +16,7 @@ import duckdb
 import ibis
 
 from truerank.errors import InputError, ResourceError
+from truerank.log.engines import builtin
 from truerank.log.folders import hold
 from truerank.log.schema import FILE
 
@@ -82,6 +83,21 @@ class DuckDB:
         limit = self.backend.raw_sql("SELECT current_setting('memory_limit')").fetchall()[0][0]
         number, unit = limit.split()
         return max(int(float(number) * 1024 ** _UNITS.index(unit)) // _BYTES_A_ROW, 1)
+
+    def fingerprint(self, one: Any, other: Any) -> Any:
+        """By its own hash function."""
+        return builtin("hash", one, other, "uint64")
+
+    @contextmanager
+    def kept(self, expression: Any) -> Iterator[Any]:
+        """A temporary table, which counts as memory and is moved to disk if that runs short."""
+        name = ibis.util.gen_name("truerank")
+        with self.errors():
+            table = self.backend.create_table(name, expression, temp=True)
+        try:
+            yield table
+        finally:
+            self.backend.raw_sql(f"DROP TABLE {name}")  # Ibis 12 with sqlglot 30 leaves out the name
 
     def collect(self, expression: Any) -> Any:
         """Evaluate an expression: an Arrow table."""

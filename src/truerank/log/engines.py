@@ -39,6 +39,12 @@ class Engine(Protocol):
     def rows_at_once(self) -> int:
         """How many rows the engine can hold in lists, which it cannot move to disk."""
 
+    def fingerprint(self, one: Any, other: Any) -> Any:
+        """64 bits for each two values of two columns: the same for the same two, and as if drawn for each."""
+
+    def kept(self, expression: Any) -> AbstractContextManager[Any]:
+        """A table of what an expression gives, evaluated once; it is gone after the block."""
+
     def collect(self, expression: Any) -> Any:
         """Evaluate an expression: an Arrow table."""
 
@@ -47,6 +53,16 @@ class Engine(Protocol):
 
     def errors(self) -> AbstractContextManager[None]:
         """Where the engine's errors become those of truerank."""
+
+
+def builtin(name: str, one: Any, other: Any, gives: str) -> Any:
+    """A function of two columns that the engine has under a name."""
+    kinds = (one.type(), other.type())
+    return ibis.udf.scalar.builtin(_of_two, name=name, signature=(kinds, gives))(one, other)
+
+
+def _of_two(one: Any, other: Any) -> Any:
+    """The names of the arguments of built-in functions."""
 
 
 def open_engine(

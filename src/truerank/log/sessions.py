@@ -18,6 +18,7 @@ a session and 44 a counted pair:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,8 +32,11 @@ from truerank.log.engines import Engine
 from truerank.log.rules import LARGEST_LABEL
 from truerank.types import SessionCounts
 
-LABELS = 1024
+_LABEL_BITS = 10
+LABELS = 2**_LABEL_BITS
 """More than the largest label: position and label of a row are kept as one number."""
+_FINGERPRINT = ("one", "other")
+"""Sums of 48 bits of a session's rows: of 32,000 rows they are below 2^63."""
 
 Progress = Callable[[int, int], None]
 """Called with the impressions done and those in all."""
@@ -40,22 +44,21 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class CountedSessions:
-    """Equal sessions of `rows`, not counted yet.
+    """Equal sessions, not brought together yet.
 
     Attributes:
-        rows: a table with a column `query`: impressions, or sessions counted before.
-        size: how many impressions such a table holds, or how many it stands for in memory.
-        count: the expression that counts the sessions of such a table: query, places, items, sessions.
-        engine: what evaluates it.
+        parts: opens a table with the columns query, rows and sessions: of sessions of that query, how many rows each has,
+            and how many of them are equal.
+        together: the table of query, places, items and sessions for some of these parts.
+        engine: what evaluates them.
     """
 
-    rows: Any
-    size: Callable[[Any], Any]
-    count: Callable[[Any], Any]
+    parts: Callable[[], AbstractContextManager[Any]]
+    together: Callable[[Any], Any]
     engine: Engine
 
     def in_portions(self, portion: int | None = None, progress: Progress | None = None) -> Iterator[SessionCounts]:
-        """The counts of some queries after the other, each of about `portion` impressions, in ascending order.
+        """The counts of some queries after the other, each of about `portion` rows, in ascending order.
 
         By default as many as the memory of the engine holds.
         """
@@ -67,67 +70,78 @@ class CountedSessions:
             portion = self.engine.rows_at_once()
         if type(portion) is not int or portion < 1:
             raise InputError(f"portion is {portion!r}; it must be a whole number of impressions from 1")
-        done, ranges = 0, self._ranges(portion)
-        total = sum(size for *_, size in ranges)
-        for first, last, size in ranges:
-            rows = self.rows
-            if len(ranges) > 1:
-                rows = rows.filter(rows.query.between(first, last))
-            yield self.engine.collect(self.count(rows).order_by("query", "places", "items"))
-            done += size
-            if progress is not None:
-                progress(done, total)
+        with self.parts() as parts:
+            done, ranges = 0, self._ranges(parts, portion)
+            total = sum(impressions for *_, impressions in ranges)
+            for first, last, impressions in ranges:
+                some = parts.filter(parts.query.between(first, last)) if len(ranges) > 1 else parts
+                yield self.engine.collect(self.together(some).order_by("query", "places", "items"))
+                done += impressions
+                if progress is not None:
+                    progress(done, total)
 
-    def _ranges(self, portion: int) -> list[tuple[Any, Any, int]]:
+    def _ranges(self, parts: Any, portion: int) -> list[tuple[Any, Any, int]]:
         """The first and last query of each portion, and its impressions; a query is never split."""
-        whole = self.engine.collect(
-            self.rows.aggregate(first=self.rows.query.min(), last=self.rows.query.max(), size=self.size(self.rows))
-        ).to_pylist()[0]
-        if whole["size"] is None or whole["size"] <= portion:
-            return [(whole["first"], whole["last"], whole["size"] or 0)]
-        queries = self.rows.group_by("query").aggregate(size=self.size(self.rows))
-        up_to = queries["size"].sum().over(order_by=queries.query, rows=(None, 0))
-        queries = queries.mutate(portion=(up_to - queries["size"]) // portion)
-        ranges = queries.group_by("portion").aggregate(first=_.query.min(), last=_.query.max(), size=_["size"].sum())
-        found = self.engine.collect(ranges.order_by("portion"))
-        return [(row["first"], row["last"], int(row["size"])) for row in found.to_pylist()]
+        queries = parts.group_by("query").aggregate(rows=_["rows"].sum(), impressions=(_["rows"] * _.sessions).sum())
+        up_to = queries["rows"].sum().over(order_by=queries.query, rows=(None, 0))
+        queries = queries.mutate(portion=(up_to - queries["rows"]) // portion)
+        ranges = queries.group_by("portion").aggregate(
+            first=_.query.min(), last=_.query.max(), impressions=_.impressions.sum()
+        )
+        found = self.engine.collect(ranges.order_by("portion")).to_pylist()
+        return [(row["first"], row["last"], int(row["impressions"])) for row in found] or [(None, None, 0)]
 
 
 def sessions_of_log(table: Any, engine: Engine) -> CountedSessions:
-    """The sessions of impressions; rows of a session with another query are a session of their own."""
+    """The sessions of impressions; rows of a session with another query are a session of their own.
+
+    The log is read twice. First each session becomes a few numbers, equal for equal sessions whatever the order of their
+    rows, and for others by a chance of 2^−96: so equal ones are found without their rows being kept. Then the rows of
+    one session of each kind are collected.
+    """
     largest = engine.collect(table.aggregate(label=table.label.max()))["label"][0].as_py()
     if largest is not None and largest > LARGEST_LABEL:
         raise InputError(
             f"label is {largest} in some rows; it must be a whole number from 0 to {LARGEST_LABEL}. "
             "Hint: log.repair(bad_labels='clip')"
         )
-    return CountedSessions(table, lambda rows: rows.count(), _count_impressions, engine)
+    place = table.position.cast("int64") * LABELS + table.label
+    shown = table.select("session", query=_wide(table.query), item=_wide(table["item"]), place=place)
+    first_of_each = _first_of_each(shown, engine)
+    return CountedSessions(lambda: engine.kept(first_of_each), lambda some: _rows_together(shown, some), engine)
 
 
 def sessions_counted_before(table: Any, engine: Engine) -> CountedSessions:
     """The sum of counts that were written, of several days for example."""
-    return CountedSessions(table, lambda rows: rows.places.length().sum(), _add_counts, engine)
+    parts = table.mutate(rows=table.places.length())
+    return CountedSessions(lambda: nullcontext(parts), _add_counts, engine)
 
 
-def _count_impressions(table: Any) -> Any:
-    """Sessions are compared as lists of rows in the order in which they were read, sorted only then.
+def _first_of_each(shown: Any, engine: Engine) -> Any:
+    """Of equal sessions the one with the smallest id: query, session, its rows, and how many are equal to it."""
+    drawn = engine.fingerprint(shown["item"], shown.place)
+    numbers = {name: engine.fingerprint(drawn, ibis.literal(k)) >> 16 for k, name in enumerate(_FINGERPRINT)}
+    rows = shown.select("session", "query", **numbers)
+    sums = {name: rows[name].sum().cast("int64") for name in _FINGERPRINT}
+    sessions = rows.group_by(["session", "query"]).aggregate(rows=rows.count(), **sums)
+    equal = sessions.group_by(["query", "rows", *_FINGERPRINT])
+    return equal.aggregate(session=_.session.min(), sessions=_.count()).drop(*_FINGERPRINT)
 
-    Where the rows of a session follow each other in the log, that leaves few lists to sort. The two lists of a session
-    are collected side by side, so that their rows stand in one order, whichever it is; a list of pairs takes longer.
+
+def _rows_together(shown: Any, some: Any) -> Any:
+    """The rows of sessions as lists, in the order of their places.
+
+    The two lists of a session are collected side by side, so that their rows stand in one order, whichever it is, and
+    sorted together only where it is another one; a list of pairs takes longer.
     """
-    place = table.position.cast("int64") * LABELS + table.label
-    rows = table.select("session", query=_wide(table.query), item=_wide(table["item"]), place=place)
-    sessions = rows.group_by(["session", "query"]).aggregate(items=rows["item"].collect(), places=rows.place.collect())
-    as_read = sessions.group_by(["query", "places", "items"]).aggregate(sessions=_.count())
-    pairs = as_read.places.zip(as_read["items"])
-    in_order = as_read.mutate(pairs=ibis.ifelse(as_read.places.sort() == as_read.places, pairs, pairs.sort()))
-    return _add_counts(
-        in_order.select(
-            "query",
-            "sessions",
-            places=in_order.pairs.map(lambda pair: pair["f1"]),
-            items=in_order.pairs.map(lambda pair: pair["f2"]),
-        )
+    rows = shown.join(some, ["query", "session"])
+    lists = rows.group_by(["session", "query"]).aggregate(
+        items=rows["item"].collect(), places=rows.place.collect(), sessions=rows.sessions.max()
+    )
+    places = lists.places.sort()
+    by_place = lists.places.zip(lists["items"]).sort().map(lambda pair: pair["f2"])
+    return lists.select(
+        "query", "sessions", places=places, items=ibis.ifelse(places == lists.places, lists["items"], by_place)
     )
 
 
@@ -149,6 +163,6 @@ def _as_arrays(counted: Any) -> SessionCounts:
         group=places.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64),
         sessions=counted["sessions"].to_numpy().astype(np.int64),
         item=ids_of(counted["items"].combine_chunks().flatten()),
-        position=place // LABELS,
-        label=(place % LABELS).astype(np.int32),
+        position=place >> _LABEL_BITS,
+        label=(place & (LABELS - 1)).astype(np.int32),
     )

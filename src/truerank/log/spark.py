@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import ibis
 
 from truerank.errors import InputError, MissingExtraError, ResourceError
+from truerank.log.engines import builtin
 from truerank.log.schema import FILE
 
 _FULL = ("no space left on device", "disk quota exceeded", "java heap space", "outofmemory")
@@ -81,6 +82,20 @@ class Spark:
     def rows_at_once(self) -> int:
         """As many as a process that has some gigabytes can be handed as a result; Spark itself moves lists to disk."""
         return 50_000_000
+
+    def fingerprint(self, one: Any, other: Any) -> Any:
+        """By its own hash function."""
+        return builtin("xxhash64", one, other, "int64")
+
+    @contextmanager
+    def kept(self, expression: Any) -> Iterator[Any]:
+        """A frame that Spark keeps, in memory and on disk, from when it is first read."""
+        with self.errors():
+            frame = self._frame(expression).persist()
+        try:
+            yield self._named(frame)
+        finally:
+            frame.unpersist()
 
     def collect(self, expression: Any) -> Any:
         """Evaluate an expression: an Arrow table."""
