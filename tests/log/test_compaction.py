@@ -159,6 +159,48 @@ def test_what_cannot_be_compacted_is_refused(changed, says, engine):
         tr.open_log(pa.table(rows | changed), engine).compact(LOOKS)
 
 
+def every_session():
+    """The rows of all sessions of six items in all orders, with no click, each single click and each two: 15,840."""
+    orders = np.array(list(itertools.permutations(range(6))))
+    clicked = [np.isin(np.arange(6), some) for n in range(3) for some in itertools.combinations(range(6), n)]
+    items, labels = (a.reshape(-1, 6) for a in np.broadcast_arrays(orders[:, None], np.array(clicked, int)[None]))
+    return items, labels
+
+
+@pytest.mark.parametrize("text_ids", [False, True])
+def test_sessions_that_differ_in_anything_are_never_taken_for_equal(engine, rng, text_ids):
+    """All that six items can show: swapped items, moved clicks and both must not cancel out in a fingerprint."""
+    items, labels = every_session()
+    shown_twice = np.tile(np.arange(len(items)), 2)
+    item = items[shown_twice].ravel()
+    log = pa.table(
+        {
+            "session": np.repeat(rng.permutation(len(shown_twice)), 6),
+            "query": np.full(len(item), 3),
+            "item": np.char.add("item ", item.astype(str)) if text_ids else item,
+            "position": np.tile(np.arange(1, 7), len(shown_twice)),
+            "label": labels[shown_twice].ravel(),
+        }
+    )
+    counts = tr.open_log(log.take(rng.permutation(len(log))), engine).session_counts()
+    assert len(counts.group) == len(items) == 15_840
+    assert (counts.sessions == 2).all()
+
+
+def test_no_temporary_table_is_left_in_the_engine(engine, rng):
+    def temporary():
+        found = engine.backend.raw_sql("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
+        return [name for (name,) in found if "truerank" in name]
+
+    log = tr.open_log(random_log(rng), engine)
+    log.compact(LOOKS)
+    portions = log.counted.in_portions(20)
+    next(portions)
+    assert len(temporary()) == 1
+    del portions  # as when something goes wrong in between
+    assert temporary() == []
+
+
 def test_counted_sessions_weigh_as_often_as_they_were_seen(rng):
     labels, positions, group = rng.integers(0, 3, 40), np.tile(np.arange(1, 6), 8), [5] * 8
     times = rng.integers(1, 5, 8)

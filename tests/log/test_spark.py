@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from dirty import random_dirty_log
 from impressions import random_log, rows_of
-from test_compaction import LOOKS, assert_same_bits
+from test_compaction import LOOKS, assert_same_bits, every_session
 
 import truerank as tr
 from truerank.errors import InputError
@@ -56,6 +56,13 @@ def both(spark, table, tmp_path_factory):
 def test_weighted_pairs_are_the_same(both):
     on_spark, on_duckdb = both[0].compact(LOOKS, "complete", portion=80), both[1].compact(LOOKS, "complete")
     assert_same_bits(on_spark, on_duckdb)
+
+
+def test_sessions_that_differ_in_anything_are_never_taken_for_equal(spark):
+    items, labels = (rows[:1_100] for rows in every_session())
+    columns = {"item": items.ravel(), "position": np.tile(np.arange(1, 7), len(items)), "label": labels.ravel()}
+    log = pa.table({"session": np.repeat(np.arange(len(items)), 6), "query": np.ones(items.size, int), **columns})
+    assert len(tr.open_log(log, spark).session_counts().group) == len(items)
 
 
 def test_counts_are_the_same(both):
