@@ -74,11 +74,11 @@ class _Part:
         )
 
 
-def write_results(configs: Sequence[Path], runs: Path, out: Path) -> None:
+def write_results(configs: Sequence[Path], runs: Path, out: Path, jobs: int = 1) -> None:
     """Run the experiments and write the page."""
     parts = []
     for config in configs:
-        run = reproduce(config, runs / config.stem, progress=_Told(config.stem))
+        run = reproduce(config, runs / config.stem, jobs=jobs, progress=_Told(config.stem))
         parts.append(_Part(run, check_claims(run.config, run.comparisons)))
     out.parent.mkdir(parents=True, exist_ok=True)
     with replace_whole(out) as temporary:
@@ -125,8 +125,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("configs", nargs="+", type=Path, help="experiments, as TOML files")
     parser.add_argument("--runs", type=Path, default=Path("results"), help="the folder of their folders")
     parser.add_argument("--out", type=Path, default=Path("docs/results.md"), help="the page to write")
+    parser.add_argument("--jobs", type=int, default=1, help="how many models are trained at a time")
     options = parser.parse_args(arguments)
-    write_results(options.configs, options.runs, options.out)
+    write_results(options.configs, options.runs, options.out, options.jobs)
 
 
 if __name__ == "__main__":

@@ -51,9 +51,13 @@ class ClickLog:
         return canonical(self.raw)
 
     @cached_property
+    def _extent(self) -> counts.Extent:
+        return counts.Extent.of(self.table, self.engine)
+
+    @property
     def checked(self) -> Any:
         """`table`, once it is known that all its rows can be counted; otherwise refused."""
-        counts.refuse_unusable(counts.count_unusable(self.table, self.engine))
+        self._extent.refuse_unusable()
         return self.table
 
     def validate(self, *, largest_label: int = LARGEST_LABEL, examples: int = 3) -> ValidationReport:
@@ -158,7 +162,9 @@ class ClickLog:
     @property
     def counted(self) -> CountedSessions:
         """Equal sessions, to be counted by the engine: what `compact` and `SessionStore` work with."""
-        return sessions_of_log(self.checked, self.engine)
+        table = self.checked
+        self._extent.refuse_large_labels()
+        return sessions_of_log(table, self.engine)
 
     def session_counts(self) -> SessionCounts:
         """The whole log with equal sessions counted."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import ibis
@@ -12,24 +12,40 @@ from ibis import _
 
 from truerank.errors import InputError
 from truerank.log.engines import Engine
+from truerank.log.rules import LARGEST_LABEL
 from truerank.log.schema import usable
 from truerank.log.swap_markers import has_marker, is_marker, read_marker
 from truerank.types import IntArray, ItemPositionCounts, PositionCounts, SwapArms
 
 
-def count_unusable(table: Any, engine: Engine) -> int:
-    """How many rows cannot be counted: without an id, a position from 1 or a label from 0."""
-    found = engine.collect(table.aggregate(rows=(~usable(table)).sum()))
-    return found["rows"][0].as_py() or 0
+@dataclass(frozen=True)
+class Extent:
+    """What one look at all rows tells: how many cannot be counted, and the largest label."""
 
+    unusable: int
+    largest_label: int
 
-def refuse_unusable(rows: int) -> None:
-    """Refuse to count a log some of whose rows would be left out."""
-    if rows:
-        raise InputError(
-            f"{rows:,} rows of the log have no session, query, item, position from 1 or label from 0. "
-            "Hint: log.validate() says what is wrong, log.repair(...) mends it"
-        )
+    @classmethod
+    def of(cls, table: Any, engine: Engine) -> Extent:
+        """Look at all rows; without an id, a position from 1 or a label from 0 one cannot be counted."""
+        found = engine.collect(table.aggregate(unusable=(~usable(table)).sum(), label=table.label.max()))
+        return cls(*(found[name][0].as_py() or 0 for name in ("unusable", "label")))
+
+    def refuse_unusable(self) -> None:
+        """Refuse to count a log some of whose rows would be left out."""
+        if self.unusable:
+            raise InputError(
+                f"{self.unusable:,} rows of the log have no session, query, item, position from 1 or label from 0. "
+                "Hint: log.validate() says what is wrong, log.repair(...) mends it"
+            )
+
+    def refuse_large_labels(self) -> None:
+        """Refuse labels that are no grades."""
+        if self.largest_label > LARGEST_LABEL:
+            raise InputError(
+                f"label is {self.largest_label} in some rows; it must be a whole number from 0 to {LARGEST_LABEL}. "
+                "Hint: log.repair(bad_labels='clip')"
+            )
 
 
 def position_counts(table: Any, engine: Engine) -> PositionCounts:

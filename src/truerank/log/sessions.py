@@ -29,7 +29,6 @@ from ibis import _
 from truerank.errors import InputError
 from truerank.log.counts import ids_of
 from truerank.log.engines import Engine
-from truerank.log.rules import LARGEST_LABEL
 from truerank.types import SessionCounts
 
 _LABEL_BITS = 10
@@ -47,8 +46,8 @@ class CountedSessions:
     """Equal sessions, not brought together yet.
 
     Attributes:
-        parts: opens a table with the columns query, rows and sessions: of sessions of that query, how many rows each has,
-            and how many of them are equal.
+        parts: opens a table with the columns query, rows and sessions: for some session of that query how many rows it
+            has, and how many sessions are equal to it.
         together: the table of query, places, items and sessions for some of these parts.
         engine: what evaluates them.
     """
@@ -93,18 +92,12 @@ class CountedSessions:
 
 
 def sessions_of_log(table: Any, engine: Engine) -> CountedSessions:
-    """The sessions of impressions; rows of a session with another query are a session of their own.
+    """The sessions of impressions, their labels below 1024; rows of a session with another query are one of their own.
 
-    The log is read twice. First each session becomes a few numbers, equal for equal sessions whatever the order of their
-    rows, and for others by a chance of 2^−96: so equal ones are found without their rows being kept. Then the rows of
-    one session of each kind are collected.
+    The log is read twice. First each session becomes a few numbers, the same for equal sessions whatever the order of
+    their rows, and for others by a chance of 2^−96: so equal ones are found without keeping their rows. Then the rows
+    of one session of each kind are collected.
     """
-    largest = engine.collect(table.aggregate(label=table.label.max()))["label"][0].as_py()
-    if largest is not None and largest > LARGEST_LABEL:
-        raise InputError(
-            f"label is {largest} in some rows; it must be a whole number from 0 to {LARGEST_LABEL}. "
-            "Hint: log.repair(bad_labels='clip')"
-        )
     place = table.position.cast("int64") * LABELS + table.label
     shown = table.select("session", query=_wide(table.query), item=_wide(table["item"]), place=place)
     first_of_each = _first_of_each(shown, engine)
@@ -122,7 +115,7 @@ def _first_of_each(shown: Any, engine: Engine) -> Any:
     drawn = engine.fingerprint(shown["item"], shown.place)
     numbers = {name: engine.fingerprint(drawn, ibis.literal(k)) >> 16 for k, name in enumerate(_FINGERPRINT)}
     rows = shown.select("session", "query", **numbers)
-    sums = {name: rows[name].sum().cast("int64") for name in _FINGERPRINT}
+    sums = {name: rows[name].sum() for name in _FINGERPRINT}
     sessions = rows.group_by(["session", "query"]).aggregate(rows=rows.count(), **sums)
     equal = sessions.group_by(["query", "rows", *_FINGERPRINT])
     return equal.aggregate(session=_.session.min(), sessions=_.count()).drop(*_FINGERPRINT)
