@@ -24,7 +24,7 @@ def random_dirty_log(rng, n_rows=120):
                 "session": pick([None, *range(20)]),
                 "query": pick([None, "", *"aaaaaab"]),
                 "item": pick([None, *range(1, 8)]),
-                "position": pick([None, "x", "1.5", "-1", "0", *"1234", "5.0", " 6 "]),
+                "position": pick([None, "x", "1.5", "-1", "0", "3000000000", *"1234", "5.0", " 6 "]),
                 "label": pick([None, 0.0, 0.0, 1.0, 2.0, 0.5, -1.0, 4.0, float("nan")]),
                 "swap": pick([None, "", "", "", "5:control", "3,7:swapped", "1:control", "swapped"]),
                 "timestamp": pick([None, "2024-05-01T10:00:00Z", "yesterday"]),
@@ -80,10 +80,12 @@ ROW_RULES = {
     "missing_session": lambda r: r["session"] is None,
     "missing_query": lambda r: r["query"] in (None, ""),
     "missing_item": lambda r: r["item"] is None,
+    **{f"unreadable_{name}": lambda r: False for name in ("session", "query", "item")},  # whole numbers and text
     "unseen_click": unseen_click,
     "missing_position": lambda r: r["position"] is None and not unseen_click(r),
     "unreadable_position": lambda r: r["position"] is not None and position(r) is None,
     "position_below_one": lambda r: position(r) is not None and position(r) < 1,
+    "position_too_large": lambda r: position(r) is not None and position(r) >= 2**31,
     "missing_label": lambda r: r["label"] is None,
     "unreadable_label": lambda r: r["label"] is not None and label(r) is None,
     "label_out_of_range": lambda r: label(r) is not None and bad_label(r),
@@ -204,7 +206,7 @@ REPAIRS = {
     ("drop_missing_ids", True): lambda rows: dropped(
         rows, lambda r: r["session"] is None or not r["query"] or r["item"] is None
     ),
-    ("bad_positions", "drop"): lambda rows: dropped(rows, lambda r: (position(r) or 0) < 1),
+    ("bad_positions", "drop"): lambda rows: dropped(rows, lambda r: not 1 <= (position(r) or 0) < 2**31),
     ("bad_labels", "drop"): lambda rows: dropped(rows, bad_label),
     ("bad_labels", "zero"): lambda rows: changed(rows, bad_label, lambda r: {"label": 0.0}),
     ("bad_labels", "clip"): lambda rows: changed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 
+import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -136,6 +137,7 @@ def test_a_session_of_two_queries_counts_as_two(engine):
     rows = {"session": [1] * 4, "query": ["a", "a", "b", "b"], "item": [1, 2, 1, 2], "position": [1, 2, 1, 2]}
     log = tr.open_log(pa.table(rows | {"label": [1, 0, 0, 1]}), engine)
     assert_same_pairs(log.compact(LOOKS), log.repair(several_queries="split").compact(LOOKS))
+    assert log.summary().sessions == log.session_counts().n_sessions == 2
 
 
 def test_an_empty_log_has_no_pairs(engine, rng):
@@ -146,10 +148,12 @@ def test_an_empty_log_has_no_pairs(engine, rng):
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"position": [1, 1]}, "position"),
-        ({"item": [5, 5]}, "item 5 stands twice"),
+        ({"position": [1, 1]}, r"position 1 stands twice in a session of query 1\. Hint: log\.validate\(\)"),
+        ({"item": [5, 5]}, "item 5 stands twice in a session of query 1"),
+        ({"item": ["a b", "a b"]}, "item 'a b' stands twice"),
         ({"position": [0, 1]}, "1 rows of the log have no session"),
-        ({"position": [2**32 + 1, 2]}, "positions"),
+        ({"position": [2**32 + 1, 2]}, "position is 4294967297 in some rows"),
+        ({"position": [2**60, 2]}, "position is 1152921504606846976 in some rows"),
         ({"label": [2000, 0]}, "whole number from 0 to 1000"),
     ],
 )
@@ -185,6 +189,23 @@ def test_sessions_that_differ_in_anything_are_never_taken_for_equal(engine, rng,
     counts = tr.open_log(log.take(rng.permutation(len(log))), engine).session_counts()
     assert len(counts.group) == len(items) == 15_840
     assert (counts.sessions == 2).all()
+
+
+def test_ids_beyond_63_bits_are_counted_in_portions(engine):
+    big = np.array([2**63 + 5, 2**64 - 1, 3], dtype=np.uint64)
+    rows = {"session": np.arange(3), "query": big, "item": big[::-1], "position": [1] * 3, "label": [1] * 3}
+    log, done = tr.open_log(pa.table(rows), engine), []
+    pairs = log.compact(LOOKS, portion=1, progress=lambda *counts: done.append(counts))
+    assert pairs.query.tolist() == [3, 2**63 + 5, 2**64 - 1]
+    assert pairs.item.tolist() == [2**63 + 5, 3, 2**64 - 1]
+    assert done == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_a_log_that_changes_between_two_readings_is_refused(engine, rng):
+    log = tr.open_log(random_log(rng, 500), engine)
+    drawn = tr.open_log(log.table.filter(ibis.random() < 0.5))
+    with pytest.raises(InputError, match="the log held other rows when it was read a second time"):
+        drawn.session_counts()
 
 
 def test_no_temporary_table_is_left_in_the_engine(engine, rng):

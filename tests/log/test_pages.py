@@ -57,6 +57,14 @@ def test_number_items_clicked_by_name_stay_numbers(engine):
     assert [(r["item"], r["label"]) for r in rows_of(tr.open_pages(table, engine, clicked="items"))] == [(7, 0), (8, 1)]
 
 
+@pytest.mark.parametrize("clicks", [[1.0, None, 2.0], ["1.0", "", " 02 "], [[1.0], [], [2.0]], [1, None, 2]])
+def test_clicked_positions_are_whole_numbers_however_they_are_written(clicks, engine):
+    pages = pa.table({"session": [1, 2, 3], "query": [1, 1, 1], "items": [["a", "b"]] * 3, "clicks": clicks})
+    log = tr.open_pages(pages, engine)
+    assert [row["label"] for row in rows_of(log)] == [1, 0, 0, 0, 0, 1]
+    assert log.validate().ok
+
+
 @pytest.mark.parametrize("name", ["pages.csv", "pages.tsv", "pages.parquet"])
 def test_pages_are_read_from_files_with_all_that_goes_with_them(name, tmp_path, engine):
     extra = {"swap": ["", "5:control", ""], "device": ["phone", "desk", "phone"], "time": [1733893009] * 3}

@@ -150,4 +150,5 @@ def test_repairs_that_cannot_be_done_are_refused(asked, says, engine):
 
 def test_the_dirty_logs_of_these_tests_break_every_rule():
     rows = random_dirty_log(np.random.default_rng(0)).to_pylist()
-    assert all(count > 0 for count, _ in broken_rules(rows).values())
+    never = {f"unreadable_{name}" for name in ("session", "query", "item")}  # these logs have whole numbers and text
+    assert {rule for rule, (count, _) in broken_rules(rows).items() if not count} == never

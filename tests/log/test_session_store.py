@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import inspect
 import json
 
@@ -99,10 +100,36 @@ def test_a_damaged_store_says_what_is_wrong(days, tmp_path, engine):
             _ = store.days
 
 
+def test_files_of_the_user_are_left_alone(days, tmp_path, engine):
+    kept = [tmp_path / name for name in ("2026-11-17.parquet", "raw.parquet")]
+    for file in kept:
+        pq.write_table(days["2026-11-17"], file)
+    tr.SessionStore(tmp_path, engine).add(tr.open_log(kept[0], engine), "2026-11-17")
+    assert all(file.exists() for file in kept)
+
+
+def test_days_without_a_session_are_not_taken_for_one_read_twice(days, tmp_path, engine):
+    store = tr.SessionStore(tmp_path, engine)
+    for day, rows in days.items():
+        store.add(tr.open_log(rows.slice(0, 0), engine), day)
+    assert [day.sessions for day in store.days.values()] == [0, 0, 0]
+    assert store.session_counts().n_sessions == 0
+
+
+def test_a_day_that_could_never_be_compacted_is_refused(days, tmp_path, engine):
+    rows = days["2026-11-17"]
+    store = tr.SessionStore(tmp_path, engine)
+    with pytest.raises(InputError, match="stands twice in a session"):
+        store.add(tr.open_log(pa.concat_tables([rows, rows]), engine), "2026-11-17")
+    assert store.days == {}
+
+
 def test_names_and_choices_are_checked(days, tmp_path, engine):
     store, log = tr.SessionStore(tmp_path, engine), tr.open_log(days["2026-11-17"], engine)
     with pytest.raises(InputError, match=r"day is '\.\./a'"):
         store.add(log, "../a")
+    with pytest.raises(InputError, match=r"day is datetime\.date"):
+        store.add(log, datetime.date(2026, 11, 18))
     with pytest.raises(InputError, match="again is 'no'"):
         store.add(log, "a", again="no")
     with pytest.raises(InputError, match="portion is 0"):

@@ -42,6 +42,7 @@ SPOILED = {
     "unseen_click": {"position": None, "label": 1.0},
     "unreadable_position": {"position": "ten"},
     "position_below_one": {"position": "0"},
+    "position_too_large": {"position": "3000000000"},
     "missing_label": {"label": None},
     "unreadable_label": {"label": 0.5},
     "label_out_of_range": {"label": 1e6},
@@ -55,7 +56,7 @@ SPOILED = {
 
 
 def test_every_mistake_in_a_log_with_a_tenth_of_its_rows_spoiled_is_counted(engine):
-    n_sessions = 1_600
+    n_sessions = 1_700
     rows, often = clean_rows(n_sessions), n_sessions // len(SPOILED)
     sessions = iter(np.random.default_rng(1).permutation(n_sessions).tolist())
     spoiled = 0
@@ -71,6 +72,7 @@ def test_every_mistake_in_a_log_with_a_tenth_of_its_rows_spoiled_is_counted(engi
     expected = dict.fromkeys(counts_of(report), (0, 0)) | dict.fromkeys(SPOILED, (often, often))
     expected["missing_session"] = (often, 0)
     # a session that has two queries, or two markers, is wrong as a whole; a marker that is none is a second marker
+    expected["position_gap"] = ((3_000_000_000 - 10) * often, often)
     expected["several_queries"] = (10 * often, often)
     expected["several_swap_markers"] = (20 * often, 2 * often)
     assert counts_of(report) == expected
@@ -92,7 +94,20 @@ def test_a_log_that_keeps_every_rule_is_ok(engine):
     report = tr.open_log(pa.Table.from_pylist(clean_rows(20)), engine, COLUMNS).validate()
     assert report.ok
     assert report.found == ()
-    assert str(report) == "200 rows in 20 sessions: all 17 rules kept"
+    assert str(report) == "200 rows in 20 sessions: all 21 rules kept"
+
+
+def test_ids_that_are_numbers_but_no_whole_ones_are_found_and_dropped(engine):
+    rows = {"session": [1.0, 2.0, 2.5], "query": [1.0, float("nan"), 1.0], "item": [7.0, 8.0, 9.5]}
+    log = tr.open_log(pa.table(rows | {"position": [1, 1, 1], "label": [1, 0, 0]}), engine)
+    found = counts_of(log.validate())
+    # a session that cannot be read is none, so it is not among the sessions that have the mistake
+    assert [found[f"unreadable_{name}"] for name in ("session", "query", "item")] == [(1, 0), (1, 1), (1, 0)]
+    with pytest.raises(InputError, match="2 rows of the log have no session, query"):
+        log.session_counts()
+    mended = log.repair(drop_missing_ids=True)
+    assert mended.validate().ok
+    assert mended.session_counts().item.tolist() == [7]
 
 
 def test_an_empty_log_is_ok(engine):

@@ -89,8 +89,8 @@ class ClickLog:
         Args:
             zero_based_positions: add 1 to every position, or with "sessions" to those of sessions that have a 0.
             clicks_without_impression: drop clicks that have no position or no item.
-            drop_missing_ids: drop rows without session, query or item.
-            bad_positions: drop rows whose position is missing, unreadable or below 1.
+            drop_missing_ids: drop rows without session, query or item, or with one that cannot be read.
+            bad_positions: drop rows whose position is missing, unreadable, below 1 or beyond any page.
             bad_labels: labels that are missing, unreadable or out of range: drop their rows, or set them to 0; or
                 move those out of range to the end of the range, and leave the others.
             several_queries: make a session for each query of a session (its ids become text), or drop such sessions.
@@ -163,7 +163,7 @@ class ClickLog:
     def counted(self) -> CountedSessions:
         """Equal sessions, to be counted by the engine: what `compact` and `SessionStore` work with."""
         table = self.checked
-        self._extent.refuse_large_labels()
+        self._extent.refuse_large_numbers()
         return sessions_of_log(table, self.engine)
 
     def session_counts(self) -> SessionCounts:

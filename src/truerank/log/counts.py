@@ -12,7 +12,7 @@ from ibis import _
 
 from truerank.errors import InputError
 from truerank.log.engines import Engine
-from truerank.log.rules import LARGEST_LABEL
+from truerank.log.rules import LARGEST_LABEL, LARGEST_POSITION
 from truerank.log.schema import usable
 from truerank.log.swap_markers import has_marker, is_marker, read_marker
 from truerank.types import IntArray, ItemPositionCounts, PositionCounts, SwapArms
@@ -20,16 +20,19 @@ from truerank.types import IntArray, ItemPositionCounts, PositionCounts, SwapArm
 
 @dataclass(frozen=True)
 class Extent:
-    """What one look at all rows tells: how many cannot be counted, and the largest label."""
+    """What one look at all rows tells: how many cannot be counted, and the largest position and label."""
 
     unusable: int
+    largest_position: int
     largest_label: int
 
     @classmethod
     def of(cls, table: Any, engine: Engine) -> Extent:
         """Look at all rows; without an id, a position from 1 or a label from 0 one cannot be counted."""
-        found = engine.collect(table.aggregate(unusable=(~usable(table)).sum(), label=table.label.max()))
-        return cls(*(found[name][0].as_py() or 0 for name in ("unusable", "label")))
+        found = engine.collect(
+            table.aggregate(unusable=(~usable(table)).sum(), position=table.position.max(), label=table.label.max())
+        )
+        return cls(*(found[name][0].as_py() or 0 for name in ("unusable", "position", "label")))
 
     def refuse_unusable(self) -> None:
         """Refuse to count a log some of whose rows would be left out."""
@@ -39,8 +42,13 @@ class Extent:
                 "Hint: log.validate() says what is wrong, log.repair(...) mends it"
             )
 
-    def refuse_large_labels(self) -> None:
-        """Refuse labels that are no grades."""
+    def refuse_large_numbers(self) -> None:
+        """Refuse positions that are none, and labels that are no grades."""
+        if self.largest_position > LARGEST_POSITION:
+            raise InputError(
+                f"position is {self.largest_position} in some rows; it must be a whole number from 1 to "
+                f"{LARGEST_POSITION}. Hint: log.repair(bad_positions='drop')"
+            )
         if self.largest_label > LARGEST_LABEL:
             raise InputError(
                 f"label is {self.largest_label} in some rows; it must be a whole number from 0 to {LARGEST_LABEL}. "

@@ -119,7 +119,9 @@ def _check_type(name: str, source: str, column: Any) -> None:
     else:
         fits, wanted = kind.is_numeric() or kind.is_string() or kind.is_boolean(), "whole numbers"
     if not fits:
-        raise InputError(f"{_called(name, source)} is of type {kind}; it must hold {wanted}")
+        as_text = f". Hint: columns={{{name!r}: {{'from': {source!r}, 'as_text': True}}}} takes it as text"
+        hint = as_text if name in _GUESSED else ""
+        raise InputError(f"{_called(name, source)} is of type {kind}; it must hold {wanted}{hint}")
 
 
 def _called(name: str, source: str) -> str:

@@ -74,8 +74,10 @@ def _shown(pages: Any, clicked: Clicked, first: int) -> Any:
     if clicked == "labels":
         label = rows.clicks[rows.place]
     else:
-        sought = rows.item if clicked == "items" else (rows.place + first)
-        label = rows.clicks.contains(_as(sought, rows.clicks)).fill_null(False).cast("int64")
+        clicks, sought = rows.clicks, rows.item
+        if clicked == "positions":
+            clicks, sought = clicks.map(lambda click: whole_number(click).cast("int64")), rows.place + first
+        label = clicks.contains(_as(sought, clicks)).fill_null(False).cast("int64")
     return _impressions(rows, item=rows.item, position=rows.place + 1, label=label)
 
 

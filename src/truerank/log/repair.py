@@ -10,7 +10,7 @@ import ibis
 
 from truerank.errors import InputError
 from truerank.log.engines import Engine
-from truerank.log.rules import Facts, places
+from truerank.log.rules import LARGEST_POSITION, Facts, places
 from truerank.log.schema import IDS
 from truerank.log.swap_markers import has_marker, is_marker
 
@@ -130,12 +130,12 @@ def _unseen_clicks(facts: Facts) -> Mend:
 
 
 def _missing_ids(facts: Facts) -> Mend:
-    session, query, item = (facts.there(name) for name in IDS)
+    session, query, item = (facts.identifier(name).notnull() for name in IDS)
     return Mend(~(session & query & item))
 
 
 def _bad_positions(facts: Facts) -> Mend:
-    return Mend(~(facts.read("position") >= 1).fill_null(False))
+    return Mend(~facts.read("position").between(1, LARGEST_POSITION).fill_null(False))
 
 
 def _bad_labels(facts: Facts) -> Any:

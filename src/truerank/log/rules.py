@@ -9,11 +9,13 @@ from typing import Any
 import ibis
 from ibis import _
 
-from truerank.log.schema import has_id, read_column
+from truerank.log.schema import IDS, has_id, read_column
 from truerank.log.swap_markers import has_marker, is_marker
 
 LARGEST_LABEL = 1_000
 """The largest label that the rest of truerank takes."""
+LARGEST_POSITION = 2**31 - 1
+"""The largest position, too."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def _missing(name: str) -> Rule:
     return Rule(
         f"missing_{name}",
         f"no {name}",
-        "repair(drop_missing_ids=True)",
+        _IDS,
         (name,),
         lambda facts: ~facts.there(name),
     )
@@ -81,6 +83,7 @@ def _unreadable(name: str, says: str, hint: str) -> Rule:
     return Rule(f"unreadable_{name}", says, hint, (name,), lambda facts: facts.unreadable(name))
 
 
+_IDS = "repair(drop_missing_ids=True)"
 _POSITIONS = "repair(bad_positions='drop')"
 _LABELS = "repair(bad_labels='drop'), or 'zero', or 'clip' for those out of range"
 
@@ -88,6 +91,7 @@ ROW_RULES = (
     _missing("session"),
     _missing("query"),
     _missing("item"),
+    *(_unreadable(name, f"a {name} that is a number, but no whole one", _IDS) for name in IDS),
     Rule(
         "unseen_click",
         "a click on something without an impression",
@@ -109,6 +113,13 @@ ROW_RULES = (
         "repair(zero_based_positions=True) if they count from 0, otherwise " + _POSITIONS,
         ("position",),
         lambda facts: facts.read("position") < 1,
+    ),
+    Rule(
+        "position_too_large",
+        "a position beyond any page",
+        _POSITIONS,
+        ("position",),
+        lambda facts: facts.read("position") > LARGEST_POSITION,
     ),
     Rule(
         "missing_label",

@@ -24,18 +24,21 @@ from typing import Any
 
 import ibis
 import numpy as np
+import pyarrow as pa
 from ibis import _
 
 from truerank.errors import InputError
 from truerank.log.counts import ids_of
 from truerank.log.engines import Engine
+from truerank.ragged import offsets_from_sizes
 from truerank.types import SessionCounts
 
 _LABEL_BITS = 10
 LABELS = 2**_LABEL_BITS
 """More than the largest label: position and label of a row are kept as one number."""
-_FINGERPRINT = ("one", "other")
-"""Sums of 48 bits of a session's rows: of 32,000 rows they are below 2^63."""
+_SPARED_BITS = 16
+"""Of 64: sums over the rows of a session stay below 2^63."""
+_ORDER = ("query", "places", "items")
 
 Progress = Callable[[int, int], None]
 """Called with the impressions done and those in all."""
@@ -48,12 +51,13 @@ class CountedSessions:
     Attributes:
         parts: opens a table with the columns query, rows and sessions: for some session of that query how many rows it
             has, and how many sessions are equal to it.
-        together: the table of query, places, items and sessions for some of these parts.
+        together: the Arrow table of query, places, items and sessions, sorted, of some of these parts, which have so
+            many rows.
         engine: what evaluates them.
     """
 
     parts: Callable[[], AbstractContextManager[Any]]
-    together: Callable[[Any], Any]
+    together: Callable[[Any, int], Any]
     engine: Engine
 
     def in_portions(self, portion: int | None = None, progress: Progress | None = None) -> Iterator[SessionCounts]:
@@ -71,24 +75,27 @@ class CountedSessions:
             raise InputError(f"portion is {portion!r}; it must be a whole number of impressions from 1")
         with self.parts() as parts:
             done, ranges = 0, self._ranges(parts, portion)
-            total = sum(impressions for *_, impressions in ranges)
-            for first, last, impressions in ranges:
-                some = parts.filter(parts.query.between(first, last)) if len(ranges) > 1 else parts
-                yield self.engine.collect(self.together(some).order_by("query", "places", "items"))
-                done += impressions
+            total = sum(part["impressions"] for part in ranges)
+            for part in ranges:
+                some = parts
+                if len(ranges) > 1:
+                    first, last = (ibis.literal(part[end], parts.query.type()) for end in ("first", "last"))
+                    some = parts.filter(parts.query.between(first, last))
+                yield self.together(some, int(part["rows"]))
+                done += int(part["impressions"])
                 if progress is not None:
-                    progress(done, total)
+                    progress(done, int(total))
 
-    def _ranges(self, parts: Any, portion: int) -> list[tuple[Any, Any, int]]:
-        """The first and last query of each portion, and its impressions; a query is never split."""
+    def _ranges(self, parts: Any, portion: int) -> list[dict[str, Any]]:
+        """The first and last query of each portion, its rows and its impressions; a query is never split."""
         queries = parts.group_by("query").aggregate(rows=_["rows"].sum(), impressions=(_["rows"] * _.sessions).sum())
         up_to = queries["rows"].sum().over(order_by=queries.query, rows=(None, 0))
         queries = queries.mutate(portion=(up_to - queries["rows"]) // portion)
         ranges = queries.group_by("portion").aggregate(
-            first=_.query.min(), last=_.query.max(), impressions=_.impressions.sum()
+            first=_.query.min(), last=_.query.max(), rows=_["rows"].sum(), impressions=_.impressions.sum()
         )
-        found = self.engine.collect(ranges.order_by("portion")).to_pylist()
-        return [(row["first"], row["last"], int(row["impressions"])) for row in found] or [(None, None, 0)]
+        found: list[dict[str, Any]] = self.engine.collect(ranges.order_by("portion")).to_pylist()
+        return found or [{"rows": 0, "impressions": 0}]
 
 
 def sessions_of_log(table: Any, engine: Engine) -> CountedSessions:
@@ -101,24 +108,35 @@ def sessions_of_log(table: Any, engine: Engine) -> CountedSessions:
     place = table.position.cast("int64") * LABELS + table.label
     shown = table.select("session", query=_wide(table.query), item=_wide(table["item"]), place=place)
     first_of_each = _first_of_each(shown, engine)
-    return CountedSessions(lambda: engine.kept(first_of_each), lambda some: _rows_together(shown, some), engine)
+
+    def together(some: Any, n_rows: int) -> Any:
+        found = engine.collect(_rows_together(shown, some).order_by(*_ORDER))
+        _refuse_other_rows(found, n_rows)
+        _refuse_repeats(found)
+        return found.drop_columns(["rows"])
+
+    return CountedSessions(lambda: engine.kept(first_of_each), together, engine)
 
 
 def sessions_counted_before(table: Any, engine: Engine) -> CountedSessions:
     """The sum of counts that were written, of several days for example."""
     parts = table.mutate(rows=table.places.length())
-    return CountedSessions(lambda: nullcontext(parts), _add_counts, engine)
+    return CountedSessions(
+        lambda: nullcontext(parts), lambda some, _rows: engine.collect(_add_counts(some).order_by(*_ORDER)), engine
+    )
 
 
 def _first_of_each(shown: Any, engine: Engine) -> Any:
     """Of equal sessions the one with the smallest id: query, session, its rows, and how many are equal to it."""
-    drawn = engine.fingerprint(shown["item"], shown.place)
-    numbers = {name: engine.fingerprint(drawn, ibis.literal(k)) >> 16 for k, name in enumerate(_FINGERPRINT)}
+    item, place, salt = shown["item"], shown.place, ibis.literal(1)
+    drawn = {"one": engine.fingerprint(item, place), "other": engine.fingerprint(place, item)}
+    # Drawn twice, since some engines only XOR the hashes of the two columns: sums of these would collide.
+    numbers = {name: engine.fingerprint(column, salt) >> _SPARED_BITS for name, column in drawn.items()}
     rows = shown.select("session", "query", **numbers)
-    sums = {name: rows[name].sum() for name in _FINGERPRINT}
+    sums = {name: rows[name].sum() for name in numbers}
     sessions = rows.group_by(["session", "query"]).aggregate(rows=rows.count(), **sums)
-    equal = sessions.group_by(["query", "rows", *_FINGERPRINT])
-    return equal.aggregate(session=_.session.min(), sessions=_.count()).drop(*_FINGERPRINT)
+    equal = sessions.group_by(["query", "rows", *numbers])
+    return equal.aggregate(session=_.session.min(), sessions=_.count()).drop(*numbers)
 
 
 def _rows_together(shown: Any, some: Any) -> Any:
@@ -129,13 +147,49 @@ def _rows_together(shown: Any, some: Any) -> Any:
     """
     rows = shown.join(some, ["query", "session"])
     lists = rows.group_by(["session", "query"]).aggregate(
-        items=rows["item"].collect(), places=rows.place.collect(), sessions=rows.sessions.max()
+        items=rows["item"].collect(),
+        places=rows.place.collect(),
+        sessions=rows.sessions.max(),
+        rows=rows["rows"].max(),
     )
     places = lists.places.sort()
     by_place = lists.places.zip(lists["items"]).sort().map(lambda pair: pair["f2"])
     return lists.select(
-        "query", "sessions", places=places, items=ibis.ifelse(places == lists.places, lists["items"], by_place)
+        "query", "sessions", "rows", places=places, items=ibis.ifelse(places == lists.places, lists["items"], by_place)
     )
+
+
+def _refuse_other_rows(found: Any, n_rows: int) -> None:
+    """Refuse a log that held other rows when it was read again, as one that is drawn at random would."""
+    sizes = found["places"].combine_chunks().value_lengths().to_numpy(zero_copy_only=False)
+    if sizes.sum() != n_rows or (sizes != found["rows"].to_numpy()).any():
+        raise InputError(
+            "the log held other rows when it was read a second time. Hint: log.save('log.parquet') keeps what it holds "
+            "and opens that"
+        )
+
+
+def _refuse_repeats(found: Any) -> None:
+    """Refuse sessions in which a position or an item stands twice: nobody can say what was seen where."""
+    from truerank.ragged_kernels import first_repeat
+
+    places, items = (found[name].combine_chunks() for name in ("places", "items"))
+    offsets = offsets_from_sizes(places.value_lengths().to_numpy(zero_copy_only=False))
+    position = places.flatten().to_numpy(zero_copy_only=False) >> _LABEL_BITS
+    item = items.flatten()
+    codes = item if pa.types.is_integer(item.type) else item.dictionary_encode().indices
+    for name, values, repair in (
+        ("position", position, "repeated_positions='drop_sessions'"),
+        ("item", codes.to_numpy(zero_copy_only=False), "repeated_items='first'"),
+    ):
+        row = first_repeat(values, offsets)
+        if row >= 0:
+            query = found["query"][int(np.searchsorted(offsets, row, side="right")) - 1].as_py()
+            value = item[row].as_py() if name == "item" else int(position[row])
+            raise InputError(
+                f"{name} {value!r} stands twice in a session of query {query!r}. Hint: log.validate() counts such "
+                f"sessions, log.repair({repair}) mends them"
+            )
 
 
 def _add_counts(table: Any) -> Any:
@@ -145,7 +199,7 @@ def _add_counts(table: Any) -> Any:
 def _wide(column: Any) -> Any:
     """Ids of one width, so that the counts of files with different ones can be added."""
     kind = column.type()
-    return column.cast("int64") if kind.is_integer() and not kind.is_unsigned_integer() else column
+    return column.cast("int64") if kind.is_integer() and kind != ibis.dtype("uint64") else column
 
 
 def _as_arrays(counted: Any) -> SessionCounts:

@@ -16,7 +16,7 @@ from truerank.errors import InputError, MissingExtraError, ResourceError
 from truerank.log.engines import builtin
 from truerank.log.schema import FILE
 
-_FULL = ("no space left on device", "disk quota exceeded", "java heap space", "outofmemory")
+_FULL = ("no space left on device", "disk quota exceeded", "java heap space", "outofmemory", "maxresultsize")
 
 
 def connect(session: Any = None, *, threads: int | None = None, temp_directory: Any = None) -> Spark:
@@ -55,7 +55,12 @@ class Spark:
 
     def read_csv(self, paths: Sequence[str], as_text: Collection[str]) -> Any:
         """The rows of CSV files; the types of columns not in `as_text` are guessed."""
-        options = {"header": True, "sep": "\t" if str(paths[0]).split(".gz")[0].endswith(".tsv") else ","}
+        options = {
+            "header": True,
+            "mode": "FAILFAST",
+            "escape": '"',
+            "sep": "\t" if str(paths[0]).split(".gz")[0].endswith(".tsv") else ",",
+        }
         with self.errors():
             guessed = self.session.read.csv(list(paths), inferSchema=True, **options)
             types = {field.name: field.dataType.simpleString() for field in guessed.schema}

@@ -105,8 +105,7 @@ def summarize(table: Any, engine: Engine) -> LogSummary:
     Sessions show the same page if they have the same query, number, smallest, largest and sum of the hashes of their
     items: two pages are taken for one with a chance of about 1 in 2⁶⁴ each (2³² where hashes have 32 bits).
     """
-    sessions = table.group_by("session").aggregate(
-        query=table.query.min(),
+    sessions = table.group_by(["session", "query"]).aggregate(
         rows=table.count(),
         clicks=(table.label > 0).sum(),
         least=table.item.min(),

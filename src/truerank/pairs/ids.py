@@ -36,7 +36,9 @@ def join_ids(a: npt.NDArray[Any], b: npt.NDArray[Any], name: str) -> npt.NDArray
     if numbers[0] != numbers[1] and len(a) and len(b):
         raise InputError(f"{name} ids are {a.dtype} on one side and {b.dtype} on the other; they must be alike")
     if a.dtype.kind != b.dtype.kind and all(numbers):
-        return read_ids(np.concatenate([a.astype(object), b.astype(object)]), name)
+        if min(a.min(initial=0), b.min(initial=0)) < 0:
+            raise InputError(f"{name} ids go from below 0 to beyond 2^63; no one type of whole numbers holds both")
+        return read_ids(np.concatenate([a.astype(np.uint64), b.astype(np.uint64)]), name)
     return np.concatenate([a, b])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -13,8 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from truerank.atomic import replace_whole
-from truerank.errors import FileFormatError, InputError, ResourceError
+from truerank.atomic import disk_errors, replace_whole
+from truerank.errors import FileFormatError, InputError
 from truerank.examination.base import Examination
 from truerank.log.click_log import ClickLog
 from truerank.log.engines import open_engine
@@ -27,7 +26,6 @@ from truerank.types import SessionCounts
 _MANIFEST = "manifest.json"
 _FORMAT = "truerank.sessions"
 _VERSION = 1
-_FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ class SessionStore:
         """
         if again not in ("refuse", "skip", "replace"):
             raise InputError(f"again is {again!r}; it must be 'refuse', 'skip' or 'replace'")
-        if not re.fullmatch(r"[\w-][\w.-]*", day):
+        if not isinstance(day, str) or not re.fullmatch(r"[\w-][\w.-]*", day):
             raise InputError(f"day is {day!r}; it must be letters, digits, '_', '-' and '.', such as '2026-11-18'")
         with self._alone():
             days = self.days
@@ -121,9 +119,10 @@ class SessionStore:
                 )
             temporary = self.folder / f".{day}.parquet"
             try:
-                with _disk_errors(temporary):
+                with disk_errors(temporary):
                     new = _write_day(log, day, temporary, portion, progress)
-                same = next((name for name, old in days.items() if old.content == new.content and name != day), None)
+                alike = (name for name, old in days.items() if old.content == new.content and name != day)
+                same = next(alike, None) if new.sessions else None
                 if same is not None and again == "skip":
                     return days[same]
                 self._check(new, day, same, days)
@@ -180,14 +179,14 @@ class SessionStore:
     def _write_manifest(self, days: Mapping[str, Day]) -> None:
         about = {name: asdict(day) for name, day in sorted(days.items())}
         text = json.dumps({"format": _FORMAT, "version": _VERSION, "days": about}, indent=1)
-        with replace_whole(self.folder / _MANIFEST) as temporary, _disk_errors(temporary):
+        with replace_whole(self.folder / _MANIFEST) as temporary:
             temporary.write_text(text, encoding="utf-8")
 
     def _remove_strays(self) -> None:
-        """What a killed process left behind, and what was replaced."""
+        """What a killed process left behind, and what was replaced; files of other names are not ours."""
         known = {day.file for day in self.days.values()}
         for file in self.folder.glob("*.parquet"):
-            if file.name not in known:
+            if file.name not in known and re.fullmatch(r"\..+\.parquet|.+\.[0-9a-f]{12}\.parquet", file.name):
                 file.unlink()
 
     @contextmanager
@@ -255,13 +254,3 @@ def _bytes_of(column: Any) -> Iterator[bytes]:
             yield text.encode() + b"\0"
     else:
         yield column.to_numpy(zero_copy_only=False).astype("<i8").tobytes()
-
-
-@contextmanager
-def _disk_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _FULL:
-            raise ResourceError(f"the disk is full: {path} cannot be written ({error.strerror or error})") from error
-        raise
