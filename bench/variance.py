@@ -18,7 +18,7 @@ from truerank.datasets.shop import row_lengths
 from truerank.experiment.initial_ranking import initial_ranking
 from truerank.types import JudgedLists
 
-DATA = {"rich": (3_000, 1, 2_500), "shop": (1_000, 1, 3_500), "web": (2_000, 1, 2_500)}
+DATA = {"rich": (2_000, 1, 2_500), "shop": (1_000, 1, 3_500), "web": (2_000, 1, 2_500)}
 RICH_SHARES, RICH_ITEMS = (0.2, 0.3, 0.25, 0.15, 0.1), 40
 """`rich` are lists of `bench.data` in which much is relevant, as where people shop for clothes."""
 FIRST_SEED = 100

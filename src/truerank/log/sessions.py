@@ -36,8 +36,6 @@ from truerank.types import SessionCounts
 _LABEL_BITS = 10
 LABELS = 2**_LABEL_BITS
 """More than the largest label: position and label of a row are kept as one number."""
-_SPARED_BITS = 16
-"""Of 64: sums over the rows of a session stay below 2^63."""
 _ORDER = ("query", "places", "items")
 
 Progress = Callable[[int, int], None]
@@ -101,9 +99,9 @@ class CountedSessions:
 def sessions_of_log(table: Any, engine: Engine) -> CountedSessions:
     """The sessions of impressions, their labels below 1024; rows of a session with another query are one of their own.
 
-    The log is read twice. First each session becomes a few numbers, the same for equal sessions whatever the order of
-    their rows, and for others by a chance of 2^−96: so equal ones are found without keeping their rows. Then the rows
-    of one session of each kind are collected.
+    The log is read twice. First each session becomes one number of 64 bits, the same for equal sessions whatever the
+    order of their rows, and for two others by a chance of 2^−64: so equal ones are found without keeping their rows.
+    Then the rows of one session of each kind are collected. (Rows that stand twice cancel out; they are refused.)
     """
     place = table.position.cast("int64") * LABELS + table.label
     shown = table.select("session", query=_wide(table.query), item=_wide(table["item"]), place=place)
@@ -128,15 +126,12 @@ def sessions_counted_before(table: Any, engine: Engine) -> CountedSessions:
 
 def _first_of_each(shown: Any, engine: Engine) -> Any:
     """Of equal sessions the one with the smallest id: query, session, its rows, and how many are equal to it."""
-    item, place, salt = shown["item"], shown.place, ibis.literal(1)
-    drawn = {"one": engine.fingerprint(item, place), "other": engine.fingerprint(place, item)}
-    # Drawn twice, since some engines only XOR the hashes of the two columns: sums of these would collide.
-    numbers = {name: engine.fingerprint(column, salt) >> _SPARED_BITS for name, column in drawn.items()}
-    rows = shown.select("session", "query", **numbers)
-    sums = {name: rows[name].sum() for name in numbers}
-    sessions = rows.group_by(["session", "query"]).aggregate(rows=rows.count(), **sums)
-    equal = sessions.group_by(["query", "rows", *numbers])
-    return equal.aggregate(session=_.session.min(), sessions=_.count()).drop(*numbers)
+    # Drawn twice: where an engine only XORs the hashes of two columns, swapped items would cancel out.
+    drawn = engine.fingerprint(engine.fingerprint(shown["item"], shown.place), ibis.literal(1))
+    rows = shown.select("session", "query", drawn=drawn)
+    sessions = rows.group_by(["session", "query"]).aggregate(rows=rows.count(), drawn=rows.drawn.bit_xor())
+    equal = sessions.group_by(["query", "rows", "drawn"])
+    return equal.aggregate(session=_.session.min(), sessions=_.count()).drop("drawn")
 
 
 def _rows_together(shown: Any, some: Any) -> Any:
