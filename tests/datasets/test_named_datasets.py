@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_files
-from svmlight_texts import dense
+from svmlight_texts import assert_same_lists, dense
 from test_ranked import random_lists, write_ranked
 
 import truerank as tr
@@ -93,6 +95,25 @@ def test_the_ranked_layout_is_loaded_by_name(tmp_path, with_valid):
     assert (splits.valid is not None) == with_valid
     np.testing.assert_array_equal(splits.train.X, random_lists(0).X)
     np.testing.assert_array_equal(splits.test.query, random_lists(len(parts) - 1).query)
+
+
+@pytest.mark.parametrize("n_features", [None, 12, 20])
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("full", ["train", "valid", "test"])
+def test_parts_of_the_ranked_layout_have_the_same_columns_whatever_each_names(tmp_path, full, first, n_features):
+    """Only one part names the first and the last feature."""
+    wanted, width = {}, ((0, 0), (0, (n_features or 12) - 12))
+    for k, part in enumerate(("train", "valid", "test")):
+        lists = random_lists(k)
+        if part != full:
+            lists.X[:, [0, 1, -1]] = 0
+        write_ranked(lists, tmp_path, part, first=first)
+        wanted[part] = replace(lists, X=np.pad(lists.X, width))
+    if n_features is not None:
+        (tmp_path / "settings.json").write_text(json.dumps({"feature_size": n_features}))
+    splits = tr.load_dataset("ranked", tmp_path, cache=None)
+    for part, lists in wanted.items():
+        assert_same_lists(getattr(splits, part), lists)
 
 
 def test_progress_runs_over_all_files_and_what_was_kept_needs_none(tmp_path):

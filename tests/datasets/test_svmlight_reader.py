@@ -15,7 +15,7 @@ from svmlight_texts import assert_same_lists, dense, random_text, read_slowly
 
 import truerank as tr
 from truerank.datasets import feature_text, text_chunks
-from truerank.datasets.feature_text import FeatureReader
+from truerank.datasets.feature_text import FeatureReader, common_columns
 from truerank.errors import FileFormatError, InputError
 
 TWO_LISTS = "2 qid:7 1:0.5 3:1\n0 qid:7 2:0.25\n1 qid:8 1:3 3:-2\n"
@@ -115,6 +115,24 @@ def test_features_begin_at_0_if_one_is_named_0_and_at_1_otherwise_or_as_told(rea
     assert dense(read("1 qid:1 2:2", n_features=4).X).tolist() == [[0, 2, 0, 0]]
     assert dense(read("1 qid:1 2:2", n_features=4, first_feature=0).X).tolist() == [[0, 0, 2, 0]]
     assert dense(read("1 qid:1", n_features=2).X).tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("texts", "columns"),
+    [
+        (["1 qid:1 1:1 2:2\n", "1 qid:1 5:1\n"], (5, 1)),
+        (["1 qid:1 1:1 2:2\n", "1 qid:1\n1 qid:2 0:1\n"], (3, 0)),
+        (["1 qid:1 0:1 0007:2\n", "1 qid:1 3:NULL\n"], (8, 0)),
+        (["1 qid:1 0:0\n", "1 qid:1\n"], (1, 0)),
+        (["1 qid:1\n", "# nothing\n"], (None, 1)),
+    ],
+)
+def test_files_that_belong_together_have_the_columns_that_all_of_them_ask_for(tmp_path, texts, columns):
+    files = [tmp_path / f"{k}.txt" for k in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text)
+    assert common_columns(files, judged=True) == columns
+    assert common_columns(files[::-1], judged=True) == columns
 
 
 def test_the_array_is_dense_where_that_takes_no_more_memory(read):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import truerank as tr
-from truerank.errors import FileFormatError, InputError
+from truerank.errors import FileFormatError, InputError, MissingDataError, ResourceError
 from truerank.experiment.config import read_config
 from truerank.experiment.methods import METHODS
 
@@ -57,6 +57,21 @@ def test_paths_may_name_environment_variables(monkeypatch):
     assert config.dataset.options == {"folder": "/somewhere/yahoo"}
 
 
+@pytest.mark.parametrize("path", ["${UNSET_HERE}/yahoo", "$UNSET_HERE/yahoo"])
+def test_an_environment_variable_that_is_not_set_is_named(monkeypatch, path):
+    monkeypatch.delenv("UNSET_HERE", raising=False)
+    with pytest.raises(InputError, match=r"'\$.*/yahoo' names the environment variable UNSET_HERE, which is not set"):
+        read_config({"dataset": {"name": "yahoo-set1", "folder": path}})
+    with pytest.raises(InputError, match=r"browsing.x .* names the environment variable UNSET_HERE"):
+        read_config({"browsing": {"x": {"model": "file", "path": path}}})
+
+
+def test_a_dollar_sign_may_be_part_of_a_name(tmp_path):
+    (tmp_path / "in$UNSET_HERE").mkdir()
+    config = read_config({"dataset": {"name": "yahoo-set1", "folder": f"{tmp_path}/in$UNSET_HERE"}})
+    assert config.dataset.options == {"folder": f"{tmp_path}/in$UNSET_HERE"}
+
+
 def test_the_ranked_layout_comes_with_its_own_ranking():
     assert read_config({"dataset": {"name": "ranked", "folder": "x"}}).initial_ranking.source == "dataset"
     assert read_config({}).initial_ranking.source == "trained"
@@ -86,6 +101,7 @@ def test_the_ranked_layout_comes_with_its_own_ranking():
         ({"initial_ranking": {"source": "random"}}, "initial_ranking.source is 'random'; it must be one of"),
         ({"booster": {"num_leafs": 3}}, "booster.num_leafs is not a setting; did you mean num_leaves"),
         ({"booster": {"bagging_fraction": 2}}, "booster.bagging_fraction is 2.0; it is a part of the whole"),
+        ({"booster": {"num_leaves": 200_000}}, "booster.num_leaves is 200000; LightGBM takes 131072 at most"),
         ({"booster": {"learning_rate": "fast"}}, "booster.learning_rate is 'fast'; it must be a number above 0"),
         ({"browsing": ["cascade"]}, "browsing.cascade.model is 'cascade'; it must be one of"),
         ({"browsing": ["continuous", "continuous"]}, "browsing is .*; each may be named once"),
@@ -107,15 +123,30 @@ def test_a_file_that_is_no_toml_is_named(tmp_path):
     (tmp_path / "bad.toml").write_text("seeds = [1")
     with pytest.raises(FileFormatError, match=r"bad\.toml is not TOML"):
         read_config(tmp_path / "bad.toml")
+    (tmp_path / "bad.toml").write_bytes(b'title = "\xff"')
+    with pytest.raises(FileFormatError, match=r"bad\.toml is not TOML"):
+        read_config(tmp_path / "bad.toml")
+
+
+def test_a_file_that_settings_name_and_that_is_not_there_is_told_from_the_settings(tmp_path):
+    (tmp_path / "here.toml").write_text('[browsing.x]\nmodel = "file"\npath = "nope.json"\n')
+    with pytest.raises(MissingDataError, match=r"browsing names .*nope\.json, which is not there") as error:
+        read_config(tmp_path / "here.toml")
+    assert "here.toml" not in str(error.value)
+
+
+def test_the_most_leaves_that_lightgbm_takes_are_allowed():
+    assert read_config({"booster": {"num_leaves": 131_072}}).booster["num_leaves"] == 131_072
 
 
 def test_a_log_too_large_for_lightgbms_own_correction_is_refused():
-    from truerank.errors import ResourceError
     from truerank.experiment.lightgbm_peer import refuse_too_large
 
     refuse_too_large(3_000_000, 700)
     with pytest.raises(ResourceError, match="306,272,000 rows of 700 features need about 218 GiB"):
         refuse_too_large(306_272_000, 700)
+    with pytest.raises(ResourceError, match=r"12,000,000 rows of 700 features \(4 models at a time\) need about 9 GiB"):
+        refuse_too_large(12_000_000, 700, at_a_time=4)
 
 
 def test_every_method_has_a_title_of_its_own():

@@ -11,10 +11,12 @@ import time
 import pytest
 
 import truerank as tr
-from truerank.errors import InputError, MissingDataError
+from truerank.errors import InputError, MissingDataError, ResourceError
+from truerank.experiment import lightgbm_peer
 from truerank.experiment.cells import cells_of
 from truerank.experiment.config import read_config
 from truerank.experiment.methods import METHODS
+from truerank.experiment.prepared import load_logged, shown_lists
 from truerank.experiment.tables import FORMATS
 
 
@@ -178,6 +180,28 @@ def test_a_folder_with_another_manifest_is_refused(settings, tmp_path):
 def test_a_missing_file_of_settings_is_named(tmp_path):
     with pytest.raises(MissingDataError, match=r"there is no file .*nothing\.toml"):
         tr.reproduce(tmp_path / "nothing.toml", tmp_path)
+
+
+def test_too_few_lists_to_test_on_are_refused_before_anything_is_trained(settings, tmp_path):
+    (tmp_path / "test.txt").write_text("1 qid:1 1:1\n0 qid:2 1:1\n")
+    dataset = settings["dataset"] | {"test": f"{tmp_path}/test.txt"}
+    with pytest.raises(InputError, match=r"1 of 2 lists to test on have a relevant item .* at least two"):
+        tr.reproduce(settings | {"dataset": dataset}, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_logs_too_large_for_lightgbms_own_correction_are_refused_before_anything_is_trained(
+    settings, tmp_path, monkeypatch
+):
+    few = settings | {"methods": ["clicks", "lightgbm-position"], "truncation_positions": [3]}
+    train, _ = load_logged(read_config(few))
+    rows = settings["sessions_per_list"] * len(shown_lists(train, 3)[1])
+    monkeypatch.setattr(lightgbm_peer, "_MOST_BYTES", 1.5 * rows * (train.X.shape[1] + 64))  # enough for one log
+    with pytest.raises(ResourceError, match=rf"{2 * rows:,} rows of 6 features \(2 models at a time\) need"):
+        tr.reproduce(few, tmp_path / "out", jobs=2)
+    assert not (tmp_path / "out").exists()
+    tr.reproduce(few, tmp_path / "out")
+    tr.reproduce(few, tmp_path / "out", jobs=2)  # nothing is left to train
 
 
 def test_models_of_one_seed_are_the_same_whatever_else_is_trained(settings, plain, finished):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,16 @@ class FeatureReader:
         table = self._measure(path, tell)
         return self._fill(path, table, lambda done: tell(size + done))
 
+    def range_of_ids(self, path: Path) -> tuple[int, int]:
+        """The lowest and the highest feature id that a file names: LARGEST_ID and -1 if it names none."""
+        _, lowest, highest = self._scan(path, lambda _: None)
+        return lowest, highest
+
     def _measure(self, path: Path, tell: Callable[[int], None]) -> _Table:
+        return self._table(path, *self._scan(path, tell))
+
+    def _scan(self, path: Path, tell: Callable[[int], None]) -> tuple[npt.NDArray[np.int32], int, int]:
+        """How many features each row names, and the lowest and the highest id among them."""
         from truerank.datasets.svmlight_kernels import ODD, count_entries
 
         counts, lowest, highest = [np.empty(0, dtype=np.int32)], LARGEST_ID, -1
@@ -82,12 +91,12 @@ class FeatureReader:
             lowest = min(lowest, int(low[count > 0].min(initial=LARGEST_ID)))
             highest = max(highest, int(high.max(initial=-1)))
             tell(chunk.consumed)
-        return self._table(path, np.concatenate(counts), lowest, highest)
+        return np.concatenate(counts), lowest, highest
 
     def _table(self, path: Path, counts: npt.NDArray[np.int32], lowest: int, highest: int) -> _Table:
         if not len(counts):
             raise FileFormatError(f"{path} has no rows")
-        first = self.first_feature if self.first_feature is not None else min(lowest, 1)
+        first = self.first_feature if self.first_feature is not None else _first(lowest)
         n_features = self.n_features if self.n_features is not None else highest + 1 - first
         if n_features < 1:
             raise FileFormatError(f"{path} names no feature. Hint: n_features= says how many there are")
@@ -147,6 +156,22 @@ class FeatureReader:
             return parse_line(chunk.line(k), self.judged)
         except FileFormatError as error:
             raise FileFormatError(f"{path}, line {chunk.numbers[k]}: {error}") from None
+
+
+def common_columns(files: Iterable[Path], judged: bool) -> tuple[int | None, int]:
+    """How many columns files that belong together need, None if none names a feature, and the id of the first.
+
+    It is 0 if any of the files names a feature 0: a sparse one may lack it by chance, and would be read a column off.
+    """
+    ranges = [FeatureReader(judged).range_of_ids(path) for path in files]
+    first = _first(min(lowest for lowest, _ in ranges))
+    highest = max(highest for _, highest in ranges)
+    return (None if highest < 0 else highest + 1 - first), first
+
+
+def _first(lowest: int) -> int:
+    """The id of the first column, seen from the lowest id that is named."""
+    return min(lowest, 1)
 
 
 def line_of_row(path: Path, row: int) -> int:

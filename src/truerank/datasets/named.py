@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from truerank.datasets.cache import CacheFolder
 from truerank.datasets.files import find_file, missing
-from truerank.datasets.ranked import find_features, read_ranked
+from truerank.datasets.ranked import columns_of_sets, find_features, read_ranked
 from truerank.datasets.svmlight import read_svmlight
 from truerank.datasets.text_chunks import Progress
 from truerank.errors import InputError
@@ -19,6 +19,9 @@ from truerank.types import JudgedLists, Splits
 
 FOLDS = 5
 RANKED = "ranked"
+
+_Found: TypeAlias = tuple[dict[str, int | None], dict[str, list[Path]]]
+"""Which columns all parts have, as the readers are told, and the files of each part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,21 +117,21 @@ def load_dataset(
     if fold != 1 and not (name in LAYOUTS and LAYOUTS[name][0].in_folds):
         raise InputError(f"fold is {fold}, and {name} does not come in folds. Hint: leave fold out")
     home = Path(folder)
-    n_features, parts = _find_ranked(home) if name == RANKED else _find(name, home, fold)
-    tell = _Tally(progress, [path for paths in parts.values() for path in paths])
-    options: dict[str, Any] = {"n_features": n_features, "dense": dense, "cache": cache}
+    columns, parts = _find_ranked(home) if name == RANKED else _find(name, home, fold)
+    tell = _Tally(progress, _files(parts))
+    options: dict[str, Any] = {**columns, "dense": dense, "cache": cache}
 
     def read(part: str, path: Path) -> JudgedLists:
         if name == RANKED:
             return read_ranked(home, part, **options, progress=tell.of(path))
-        return read_svmlight(path, first_feature=1, **options, progress=tell.of(path))
+        return read_svmlight(path, **options, progress=tell.of(path))
 
     lists = {part: [read(part, path) for path in paths] for part, paths in parts.items()}
     return Splits(_joined(lists["train"]), _joined(lists["valid"]) if lists["valid"] else None, _joined(lists["test"]))
 
 
-def _find(name: str, folder: Path, fold: int) -> tuple[int, dict[str, list[Path]]]:
-    """How many features there are, and the files of each part."""
+def _find(name: str, folder: Path, fold: int) -> _Found:
+    """The columns of a public data set and its files."""
     lacking = []
     for layout in LAYOUTS[name]:
         names = layout.of_fold(fold)
@@ -136,18 +139,24 @@ def _find(name: str, folder: Path, fold: int) -> tuple[int, dict[str, list[Path]
         found = {file: find_file(folder, file, f"{layout.home}/{file}") for file in wanted}
         if None not in found.values():
             parts = {part: [path for file in files if (path := found[file])] for part, files in names.items()}
-            return layout.n_features, parts
+            return {"n_features": layout.n_features, "first_feature": 1}, parts
         lacking.append([file for file in wanted if found[file] is None])
     raise missing(folder, lacking)
 
 
-def _find_ranked(folder: Path) -> tuple[None, dict[str, list[Path]]]:
-    """The feature files of each part."""
+def _find_ranked(folder: Path) -> _Found:
+    """The columns that the feature files ask for together, and these files."""
     found = {part: find_features(folder, part) for part in ("train", "valid", "test")}
     lacking = [part for part in ("train", "test") if found[part] is None]
     if lacking:
         raise missing(folder, [[f"{part}/{part}.feature" for part in lacking]])
-    return None, {part: [path] if path else [] for part, path in found.items()}
+    parts = {part: [path] if path else [] for part, path in found.items()}
+    n_features, first_feature = columns_of_sets(folder, _files(parts))
+    return {"n_features": n_features, "first_feature": first_feature}, parts
+
+
+def _files(parts: dict[str, list[Path]]) -> list[Path]:
+    return [path for paths in parts.values() for path in paths]
 
 
 class _Tally:

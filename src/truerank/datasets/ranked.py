@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank.datasets.cache import CacheFolder, cached
-from truerank.datasets.feature_text import FeatureReader
+from truerank.datasets.feature_text import FeatureReader, common_columns
 from truerank.datasets.files import find_file, missing
 from truerank.datasets.svmlight import check_columns
 from truerank.datasets.svmlight_lines import LARGEST_LABEL, shown
@@ -58,6 +59,8 @@ def read_ranked(
         part: the name of the set: train, valid or test.
         n_features: how many columns X gets; by default what settings.json says, or what the highest id asks for.
         first_feature, dense, cache, progress: as in `read_svmlight`.
+
+    Each set is read by itself; `truerank.load_dataset("ranked", folder)` reads them all with the same columns.
     """
     check_columns(n_features, first_feature)
     features, ranking, grades = (_find(Path(folder), part, *endings) for endings in (_FEATURES, _RANKING, _GRADES))
@@ -71,6 +74,13 @@ def read_ranked(
 def find_features(folder: Path, part: str) -> Path | None:
     """Where the features of a set are, if they are there."""
     return find_file(folder, *_places(part, *_FEATURES))
+
+
+def columns_of_sets(folder: Path, features: Iterable[Path]) -> tuple[int | None, int]:
+    """`n_features` and `first_feature` with which the sets that have these feature files get the same columns."""
+    n_features, first_feature = common_columns(features, judged=False)
+    told = _n_features(folder)
+    return (n_features if told is None else told), first_feature
 
 
 def _find(folder: Path, part: str, *endings: str) -> Path:

@@ -37,7 +37,8 @@ def read_svmlight(
         path: the file; that it is compressed is seen from its first bytes.
         n_features: how many columns X gets; an id above is refused. By default as many as the highest id asks for, so
             give it where several files belong together.
-        first_feature: 0 or 1, the id of the first column. By default 0 if the file names a feature 0, otherwise 1.
+        first_feature: 0 or 1, the id of the first column. By default 0 if the file names a feature 0, otherwise 1; give
+            it too where several files belong together, since one of them may lack feature 0 by chance.
         dense: whether X is a dense float32 array, or a SciPy CSR matrix of what the file names, zeros included. By
             default dense where that takes no more memory: if the file names at least half of all cells.
         cache: where to keep what was read, to have it quickly the next time: a folder, True for

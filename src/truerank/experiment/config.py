@@ -35,6 +35,13 @@ _BOOSTER_RULES = {
     "max_depth": (-1, False, True),
     "min_gain_to_split": (0, False, False),
 }
+_PART = "it is a part of the whole, 1 at most"
+# The largest value of the parameters that have one, and why.
+_LARGEST = {
+    "num_leaves": (131_072, "LightGBM takes 131072 at most"),
+    "feature_fraction": (1, _PART),
+    "bagging_fraction": (1, _PART),
+}
 PAPER_BOOSTER: dict[str, float] = {
     "n_estimators": 300,
     "learning_rate": 0.05,
@@ -99,11 +106,12 @@ def read_config(source: Mapping[str, Any] | str | os.PathLike[str]) -> Config:
     path = Path(source)
     try:
         with path.open("rb") as stream:
-            return _read(tomllib.load(stream), path.parent)
+            document = tomllib.load(stream)
     except FileNotFoundError:
         raise MissingDataError(f"there is no file {path}") from None
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FileFormatError(f"{path} is not TOML: {error}") from None
+    return _read(document, path.parent)
 
 
 def _read(document: Mapping[str, Any], home: Path) -> Config:
@@ -114,7 +122,7 @@ def _read(document: Mapping[str, Any], home: Path) -> Config:
     config = Config(
         dataset=dataset,
         initial_ranking=_read_ranking(ranking, GIVEN if dataset.name == RANKED else TRAINED),
-        browsing=read_browsing(settings.take("browsing", ["continuous", "independent"]), max(positions), home),
+        browsing=_read_browsing(settings, max(positions), home),
         truncation_positions=positions,
         sessions_per_list=int(settings.number("sessions_per_list", 1, 16, whole=True)),
         methods=_read_methods(settings),
@@ -125,6 +133,17 @@ def _read(document: Mapping[str, Any], home: Path) -> Config:
     )
     settings.done()
     return config
+
+
+def _read_browsing(settings: Settings, longest: int, home: Path) -> tuple[Browsing, ...]:
+    given = settings.take("browsing", ["continuous", "independent"])
+    try:
+        return read_browsing(given, longest, home)
+    except FileNotFoundError as error:
+        raise MissingDataError(
+            f"browsing names the file {error.filename}, which is not there. Hint: paths begin at the folder that the "
+            "settings are in"
+        ) from None
 
 
 def _read_ranking(settings: Settings, usual: str) -> InitialRanking:
@@ -157,7 +176,7 @@ def _read_booster(settings: Settings) -> dict[str, float]:
             Settings({name: value}, "booster").number(name, smallest, above=above, whole=whole)
             booster[name] = int(value) if whole else float(value)
     settings.done()
-    for name in ("feature_fraction", "bagging_fraction"):
-        if booster[name] > 1:
-            raise InputError(f"booster.{name} is {booster[name]}; it is a part of the whole, 1 at most")
+    for name, (largest, rule) in _LARGEST.items():
+        if booster[name] > largest:
+            raise InputError(f"booster.{name} is {booster[name]}; {rule}")
     return booster

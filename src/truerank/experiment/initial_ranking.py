@@ -22,10 +22,11 @@ def initial_ranking(judged: JudgedLists, share: float = 0.01, seed: int = 0) -> 
     """Put each list in the order of a linear Ranking SVM trained on `share` of the lists with their golden labels.
 
     It minimises the squared hinge loss Σ max(0, 1 − (s_i − s_j))² over pairs y_i > y_j, divided by the number of rows,
-    + λ/2 |w|², λ = 0.01, features standardised. This is how the rankings that the paper starts from were made (Ai et
-    al. 2018, used by Hu et al. 2019). As there, the lists it learns from stay among those that are shown: of 19,944
-    lists the paper drops 802 for want of a relevant item and has 306,272 = 16 × (19,944 − 802) sessions, so no others.
-    Their golden labels reach nothing but the order in which they and the other lists are logged.
+    + λ/2 |w|², λ = 0.01, features standardised, missing values being the mean of those that are there. This is how the
+    rankings that the paper starts from were made (Ai et al. 2018, used by Hu et al. 2019). As there, the lists it
+    learns from stay among those that are shown: of 19,944 lists the paper drops 802 for want of a relevant item and has
+    306,272 = 16 × (19,944 − 802) sessions, so no others. Their golden labels reach nothing but the order in which they
+    and the other lists are logged.
 
     Args:
         judged: the lists to train on.
@@ -41,12 +42,22 @@ def initial_ranking(judged: JudgedLists, share: float = 0.01, seed: int = 0) -> 
     if share > 1:
         raise InputError(f"share is {share}; it is a part of the lists, 1 at most")
     check_number(seed, "seed", 0, whole=True)
-    few = take_lists(judged, _some_lists(judged.n_lists, share, int(seed)))
-    X = few.X.toarray() if hasattr(few.X, "toarray") else np.asarray(few.X, dtype=np.float64)
-    centre, spread = X.mean(axis=0), X.std(axis=0)
+    return in_order_of(judged, weak_scores(judged, share, int(seed)))
+
+
+def weak_scores(judged: JudgedLists, share: float, seed: int) -> FloatArray:
+    """The scores of all rows by a linear Ranking SVM trained on `share` of the lists; see `initial_ranking`."""
+    few = take_lists(judged, _some_lists(judged.n_lists, share, seed))
+    # in double precision, since the square of the largest float32, which Istella holds, overflows in single
+    X = np.asarray(few.X.toarray() if hasattr(few.X, "toarray") else few.X, dtype=np.float64)
+    centre, spread = _centre_and_spread(X)
     scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
-    weights = _fit((X - centre) * scale, few) * scale
-    return in_order_of(judged, _product(judged.X, weights))
+    weights = _fit((_filled(X, centre) - centre) * scale, few) * scale
+    scores = _product(judged.X, weights)
+    lacking = np.flatnonzero(np.isnan(scores))
+    if len(lacking):
+        scores[lacking] = _product(_filled(judged.X[lacking], centre), weights)
+    return scores
 
 
 def in_order_of(judged: JudgedLists, scores: Any) -> JudgedLists:
@@ -56,6 +67,27 @@ def in_order_of(judged: JudgedLists, scores: Any) -> JudgedLists:
     order = np.empty(judged.n_rows, dtype=np.int64)
     order[np.repeat(offsets[:-1], judged.group) + ranks] = np.arange(judged.n_rows)
     return JudgedLists(judged.X[order], judged.labels[order], judged.group, judged.query)
+
+
+def _centre_and_spread(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of what is there in each column; 0 and 0 where nothing is."""
+    missing = np.isnan(X)
+    if not missing.any():
+        return X.mean(axis=0), X.std(axis=0)
+    n = np.maximum(1, (~missing).sum(axis=0))
+    centre = np.where(missing, 0, X).sum(axis=0) / n
+    spread = np.sqrt((np.where(missing, 0, X - centre) ** 2).sum(axis=0) / n)
+    return centre, spread
+
+
+def _filled(X: Any, centre: FloatArray) -> Any:
+    """The same rows, what is missing in a column being its centre."""
+    if not hasattr(X, "tocsr"):
+        return np.where(np.isnan(X), centre, X)
+    filled = X.tocsr().astype(np.float64)
+    missing = np.isnan(filled.data)
+    filled.data[missing] = centre[filled.indices[missing]]
+    return filled
 
 
 def _some_lists(n_lists: int, share: float, seed: int) -> Any:

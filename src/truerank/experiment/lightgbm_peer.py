@@ -24,7 +24,6 @@ def peer_scores(config: Config, prepared: Prepared, seed: int, log: ClickSession
     The bins are those of the lists; `min_data_in_leaf` counts rows of the log, as configured. One thread: LightGBM adds
     up its position factors thread by thread, so that the bits would depend on how many there are.
     """
-    refuse_too_large(log.n_rows, bins.shape[1])
     features = np.load(prepared.features_file, mmap_mode="r")
     params: dict[str, Any] = booster_params(config) | {
         "objective": "lambdarank",
@@ -63,11 +62,13 @@ class _Rows(lightgbm.Sequence):  # type: ignore[misc]
         return len(self._rows)
 
 
-def refuse_too_large(n_rows: int, n_features: int) -> None:
-    """Refuse a log whose rows do not fit into memory."""
+def refuse_too_large(n_rows: int, n_features: int, at_a_time: int = 1) -> None:
+    """Refuse logs whose rows do not fit into memory; `n_rows` is of all those that are trained on at a time."""
     needed = n_rows * (n_features + _BYTES_A_ROW)
     if needed > _MOST_BYTES:
+        models, fewer = (f" ({at_a_time} models at a time)", "jobs, ") if at_a_time > 1 else ("", "")
         raise ResourceError(
-            f"lightgbm-position trains on the log session by session: {n_rows:,} rows of {n_features} features need "
-            f"about {needed / 2**30:.0f} GiB. Hint: fewer lists or sessions_per_list, or leave it out of methods"
+            f"lightgbm-position trains on the log session by session: {n_rows:,} rows of {n_features} features{models} "
+            f"need about {needed / 2**30:.0f} GiB. Hint: fewer {fewer}lists or sessions_per_list, or leave it out of "
+            "methods"
         )

@@ -60,9 +60,26 @@ def shown_lists(judged: JudgedLists, truncation: int) -> tuple[JudgedLists, IntA
 def load_logged(config: Config) -> tuple[JudgedLists, JudgedLists]:
     """The lists to train on, in the order in which they are logged, and those to test on."""
     train, test = config.dataset.load()
+    _check_parts(train, test)
     if config.initial_ranking.source != GIVEN:
         train = initial_ranking(train, config.initial_ranking.share, config.initial_ranking.seed)
     return train, test
+
+
+def _check_parts(train: JudgedLists, test: JudgedLists) -> None:
+    """Refuse at once what would fail only after training: other features to test on, or too few lists."""
+    if train.X.shape[1] != test.X.shape[1]:
+        raise InputError(
+            f"the lists to train on have {train.X.shape[1]} features and those to test on have {test.X.shape[1]}; both "
+            "need the same ones. Hint: are both from the same data set, in the same layout?"
+        )
+    relevant = np.repeat(np.arange(test.n_lists), test.group)[test.labels > 0]
+    n_relevant = len(np.unique(relevant))
+    if n_relevant < 2:
+        raise InputError(
+            f"{n_relevant} of {test.n_lists} lists to test on have a relevant item (a label above 0); a comparison "
+            "needs at least two such lists. Hint: test on more lists"
+        )
 
 
 def prepare(

@@ -90,7 +90,7 @@ def reproduce(
     check_number(jobs, "jobs", 1, whole=True)
     tell = progress or (lambda _done, _total, _what: None)
     tell(0, 1, "preparing the data")
-    opened = _open(read_config(config), Path(out))
+    opened = _open(read_config(config), Path(out), int(jobs))
     return _finish(opened, int(jobs), tell)
 
 
@@ -111,7 +111,7 @@ class _Opened:
         return [cell for cell in self.costs if cell not in self.found]
 
 
-def _open(config: Config, folder: Path) -> _Opened:
+def _open(config: Config, folder: Path, jobs: int) -> _Opened:
     """Load the data, refuse what does not belong to what the folder holds, and see what is there.
 
     The features to train on are gone when this returns: from here on they are in bins.
@@ -123,12 +123,13 @@ def _open(config: Config, folder: Path) -> _Opened:
     data_hash = hash_of(*logged)
     manifest |= {"data": data_hash}
     _refuse_another(folder, manifest)
-    folder.mkdir(parents=True, exist_ok=True)
-    with replace_whole(folder / MANIFEST) as temporary:
-        temporary.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
     shelf = Shelf(folder / CELLS, manifest, logged[1].n_rows)
     costs = _costs(config, logged[0])
     found = {cell: trained for cell in costs if (trained := shelf.find(cell)) is not None}
+    _refuse_too_large({cell: cost for cell, cost in costs.items() if cell not in found}, logged[0].X.shape[1], jobs)
+    folder.mkdir(parents=True, exist_ok=True)
+    with replace_whole(folder / MANIFEST) as temporary:
+        temporary.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
     truncations = {cell.truncation for cell in costs if cell not in found}
     prepared = prepare(config, logged, data_hash, truncations, folder / PREPARED)
     return _Opened(config, folder, shelf, found, costs, prepared)
@@ -169,6 +170,14 @@ def _costs(config: Config, train: JudgedLists) -> dict[Cell, float]:
         return float(rows[cell.truncation] * repeats)
 
     return {cell: cost(cell) for cell in cells_of(config)}
+
+
+def _refuse_too_large(costs: Mapping[Cell, float], n_features: int, jobs: int) -> None:
+    """Refuse cells that take a log session by session, if the `jobs` largest do not fit into memory together."""
+    from truerank.experiment.lightgbm_peer import refuse_too_large
+
+    rows = sorted((int(cost) for cell, cost in costs.items() if isinstance(METHODS[cell.method], Peer)), reverse=True)
+    refuse_too_large(sum(rows[:jobs]), n_features, len(rows[:jobs]))
 
 
 def _refuse_another(folder: Path, manifest: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from truerank.datasets import generate_dataset, load_dataset, read_svmlight
+from truerank.datasets.feature_text import common_columns
 from truerank.datasets.generate import GENERATORS
 from truerank.datasets.named import LAYOUTS, RANKED
 from truerank.errors import InputError
@@ -19,6 +21,7 @@ from truerank.types import BoolArray, JudgedLists
 
 SVMLIGHT = "svmlight"
 _PATHS = ("folder", "train", "test")
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,14 @@ def read_source(settings: Settings, home: Path) -> Source:
 
 def expand_path(text: str, home: Path) -> str:
     """A path as settings give it: relative to `home`, with environment variables in it."""
-    return str(home / os.path.expandvars(text))
+    path = home / os.path.expandvars(text)
+    unset = [name for plain, braced in _VARIABLE.findall(text) if (name := plain or braced) not in os.environ]
+    if unset and not path.exists():  # a name may hold a dollar sign
+        raise InputError(
+            f"the path {text!r} names the environment variable {unset[0]}, which is not set. Hint: set it, or write "
+            "the path out"
+        )
+    return str(path)
 
 
 def _share(settings: Settings, name: str, default: float) -> float:
@@ -89,9 +99,11 @@ def _from_svmlight(
     train: str, test: str | None = None, test_share: float | None = None, seed: int = 0
 ) -> tuple[JudgedLists, JudgedLists]:
     """Two files, or one whose lists are dealt out at random."""
-    first = read_svmlight(train, dense=True, n_features=None)
     if test is not None:
-        return first, read_svmlight(test, dense=True, n_features=first.X.shape[1])
+        n_features, first_feature = common_columns([Path(train), Path(test)], judged=True)
+        columns: dict[str, Any] = {"n_features": n_features, "first_feature": first_feature}
+        return read_svmlight(train, dense=True, **columns), read_svmlight(test, dense=True, **columns)
+    first = read_svmlight(train, dense=True)
     n_test = round((test_share or 0) * first.n_lists)
     chosen = np.zeros(first.n_lists, dtype=bool)
     chosen[np.random.default_rng(seed).permutation(first.n_lists)[:n_test]] = True
