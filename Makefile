@@ -4,7 +4,7 @@ VENV   := .venv
 RUN    := $(VENV)/bin/python
 WHEELS ?= dist
 # What `make results` runs; those on public data sets need TRUERANK_DATA, the folder of their folders.
-RESULTS ?= experiments/web.toml
+RESULTS ?= experiments/web.toml experiments/shop.toml
 # The build without GPU packages, or none: `torch` alone can bring gigabytes of them. Elsewhere: make test TORCH=torch
 TORCH  ?= torch==2.13.0+cpu
 

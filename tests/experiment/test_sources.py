@@ -127,10 +127,12 @@ def test_public_sets_are_loaded_by_name(real_data, monkeypatch, tmp_path):
     assert not set(train.query) & set(test.query)
 
 
-@pytest.mark.parametrize("name", ["web", "web-3000", "mq2008", "mslr-sample"])
+@pytest.mark.parametrize("name", ["web", "shop", "mq2008", "mslr-sample"])
 def test_the_experiments_of_the_repository_can_be_read(request, name, monkeypatch):
     monkeypatch.setenv("TRUERANK_DATA", "/data")
     config = read_config(request.config.rootpath / "experiments" / f"{name}.toml")
     assert config.title
     if name == "web":
-        assert config.document == read_config({}).document
+        usual = read_config({}).document
+        assert config.document == usual | {"methods": list(config.methods)}
+        assert [name for name in config.methods if name != "complete-shrunken"] == usual["methods"]
