@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from bench.data import judged
 from bench.rankers import LIGHTGBM, THREADS
 from truerank.datasets.shop import row_lengths
 from truerank.experiment.initial_ranking import initial_ranking
+from truerank.metrics.significance import adjust_p_values
 from truerank.types import JudgedLists
 
 DATA = {"rich": (2_000, 1, 2_500), "shop": (1_000, 1, 3_500), "web": (2_000, 1, 2_500)}
@@ -183,6 +185,11 @@ class Runs:
         p = stats.ttest_rel(ours, theirs).pvalue
         return f"{100 * (ours.mean() / theirs.mean() - 1):+.2f}{'*' if p < 0.05 else ' '}"
 
+    def difference(self, key: Any, base: Any, at: int) -> tuple[float, float]:
+        """The mean difference and its p-value."""
+        ours, theirs = (np.concatenate(self.values[k][at]) for k in (key, base))
+        return float((ours - theirs).mean()), float(stats.ttest_rel(ours, theirs).pvalue)
+
     def mean(self, key: Any, at: int) -> str:
         return f"{np.concatenate(self.values[key][at]).mean():.4f}"
 
@@ -211,6 +218,7 @@ def run_all(world: World, runs: Runs) -> None:
 def print_all(runs: Runs) -> None:
     """The tables of gains, of wrongly assumed browsing, and of other ways to tame variance."""
     _print_gains(runs)
+    _print_few_sessions(runs)
     _print_mismatch(runs)
     _print_peers(runs)
 
@@ -239,6 +247,21 @@ def _print_gains(runs: Runs) -> None:
                     )
                     line += f"   {runs.mean(base, at):>9}{shrink:>8}{ceiling:>9}"
                 print(line, flush=True)
+
+
+def _print_few_sessions(runs: Runs) -> None:
+    """Where there is little to learn from, nothing may be lost."""
+    found = [
+        runs.difference((*key, "complete, shrink"), (*key, "robust"), at)
+        for key in itertools.product(TRUNCATIONS, BROWSING, SESSIONS[:-1])
+        for at in AT
+    ]
+    p = adjust_p_values([p_value for _, p_value in found], "holm")
+    better, worse = (sum(sign * d > 0 and q < 0.05 for (d, _), q in zip(found, p, strict=True)) for sign in (1, -1))
+    print(
+        f"with {' or '.join(map(str, SESSIONS[:-1]))} sessions a list: {better} of {len(found)} differences to robust "
+        f"are significantly better, {worse} worse (Holm over all of them)"
+    )
 
 
 def _mismatch(world: World, runs: Runs) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 import truerank as tr
 from truerank.atomic import replace_whole
-from truerank.errors import ResourceError
+from truerank.errors import InputError, ResourceError
 
 
 def write_half(path, error):
@@ -23,6 +23,11 @@ def test_what_fails_leaves_the_old_file_and_no_other(tmp_path, error):
         write_half(path, error)
     assert [file.name for file in tmp_path.iterdir()] == ["kept.json"]
     assert path.read_text() == "old"
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"no folder .*nowhere\. Hint: make it first"):
+        tr.Independent([1, 0.5]).save(tmp_path / "nowhere" / "exam.json")
 
 
 def test_a_full_disk_is_an_error_that_names_the_file(tmp_path):

@@ -32,8 +32,8 @@ LAYERS = (
     {"pairs"},
     {"log", "propensity"},
     {"examination", "losses", "metrics", "datasets"},
-    {"ragged"},
-    {"types", "errors", "atomic", "compiled"},
+    {"ragged", "atomic"},
+    {"types", "errors", "compiled"},
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 # `log.compact(...)` is where users look for it; how sessions become pairs is known above.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from truerank.errors import ResourceError
+from truerank.errors import InputError, ResourceError
 
 _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
@@ -18,6 +18,8 @@ _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 def replace_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Hand out a temporary path beside `path`; it takes the place of `path` only if the block succeeds."""
     target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError(f"{target} cannot be written: there is no folder {target.parent}. Hint: make it first")
     temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
     try:
         with disk_errors(target):

@@ -40,6 +40,23 @@ def test_people_of_a_saved_model_can_be_simulated(run, judged, judged_lists):
     assert np.array_equal(pq.read_table("c.parquet")["label"], drawn.clicks)
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("-o", "c.csv"), "--out is 'c.csv'"),
+        (("-o", "c.parquet", "--features", "feat.csv"), "--features is 'feat.csv'"),
+        (("-o", "nodir/c.parquet"), "--out is 'nodir/c.parquet' and there is no folder nodir"),
+        (("-o", "c.parquet", "--features", "nodir/i.parquet"), "and there is no folder nodir"),
+        (("-o", "c.parquet", "--at", 1, "--swap", 0.3), "--swap 0.3 needs at least two positions"),
+    ],
+)
+def test_what_cannot_be_written_or_swapped_is_refused_before_anything_is_drawn(run, judged, in_folder, options, said):
+    answer = run("simulate", judged, *options)
+    assert answer.code == 1
+    assert said in answer.err
+    assert [path.name for path in in_folder.iterdir()] == ["judged.txt"]
+
+
 def test_an_experiment_in_the_log_is_what_the_estimate_comes_from(run, log):
     answer = run("estimate", log, "-o", "exam.json", "--browsing", "continuous", "--smooth")
     assert answer.code == 0, answer.err
@@ -104,6 +121,12 @@ def test_a_model_trained_from_files_is_the_one_trained_on_the_pairs_of_the_log(r
     ranker = tr.LambdaMARTRanker("robust", people, **params).fit_pairs(judged_lists.X[pairs.item], pairs)
     assert np.allclose(tr.score_saved("model.txt", judged_lists.X), ranker.predict(judged_lists.X), rtol=1e-12)
     assert lightgbm.Booster(model_file="model.txt").feature_name() == ["f1", "f2", "f3", "f4"]
+
+
+def test_a_folder_that_is_not_there_is_named_before_training(run, log):
+    answer = run("train", "--log", "no.parquet", "--features", "no.parquet", "-o", "nodir/model.txt")
+    assert answer.code == 1
+    assert "there is no folder nodir" in answer.err
 
 
 def test_what_was_trained_is_told_to_machines(run, log):
@@ -198,6 +221,22 @@ def test_two_models_of_one_name_are_refused(run, judged, models):
     answer = run("evaluate", judged, "a=gbm.txt", "a=boost.json")
     assert answer.code == 1
     assert "two models are called 'a'" in answer.err
+
+
+def test_a_model_by_the_name_of_the_order_shown_is_refused_and_not_overwritten(run, judged, models):
+    answer = run("evaluate", judged, "as shown=gbm.txt", "boost.json", "--as-shown")
+    assert answer.code == 1
+    assert "a model is called 'as shown'" in answer.err
+    assert run("evaluate", judged, "as shown=gbm.txt", "boost.json").code == 0
+
+
+def test_a_file_may_have_an_equals_sign_in_its_name(run, judged, models, in_folder):
+    (in_folder / "gbm.txt").rename("lr=0.1.txt")
+    answer = run("evaluate", judged, "lr=0.1.txt", "slow=lr=0.1.txt", "boost.json", "--json")
+    assert answer.code == 0, answer.err
+    means = {row["model"]: row["mean"] for row in json.loads(answer.out)}
+    assert list(means) == ["lr=0.1", "slow", "boost"]
+    assert means["lr=0.1"] == means["slow"] != means["boost"]
 
 
 def test_a_file_that_is_no_model_is_refused_in_one_line(run, judged, models, in_folder):

@@ -319,7 +319,7 @@ def test_a_frame_names_models_that_are_there(comparison):
 names = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=12).map(lambda s: s.strip())
 hard_names = [
     "[x](y)", "**a**", "&amp; &lt;", "a|b", "`code`", "<b>", "$x$", "~~a~~", r"\|", "#1", "[opt]", "*", "1_000", r"\\",
-    "100%", "a^2", "{", "}", "x~y", "--", "'\"",
+    "100%", "a^2", "{", "}", "x~y", "--", "'\"", "t⁺", "x⁻¹₂", "größer",
 ]  # fmt: skip
 
 
@@ -353,8 +353,10 @@ def test_any_name_survives_html(name):
 
 LATEX = re.compile(
     r"\\text(?P<word>backslash|asciitilde|asciicircum|less|greater|bar)\{\}|\\(?P<escaped>[&%$#_{}])"
-    r"|\{(?P<grouped>[][*])\}|(?P<plain>[^\\&%$#_{}~^<>|[\]*])"
+    r"|\{(?P<grouped>[][*])\}|\\text(?P<script>super|sub)script\{(?P<raised>[-+\d])\}"
+    r"|(?P<plain>[^\\&%$#_{}~^<>|[\]*⁺⁻⁰¹²³⁴₊₋₀₁₂₃])"
 )
+SCRIPTS = {"super": str.maketrans("+-0123", "⁺⁻⁰¹²³"), "sub": str.maketrans("+-0123", "₊₋₀₁₂₃")}
 WORDS = {"backslash": "\\", "asciitilde": "~", "asciicircum": "^", "less": "<", "greater": ">", "bar": "|"}
 
 
@@ -364,7 +366,8 @@ def read_latex(source):
     while place < len(source):
         token = LATEX.match(source, place)
         assert token, source[place:]
-        printed += WORDS.get(token["word"]) or token["escaped"] or token["grouped"] or token["plain"]
+        raised = token["raised"] and token["raised"].translate(SCRIPTS[token["script"]])
+        printed += WORDS.get(token["word"]) or token["escaped"] or token["grouped"] or raised or token["plain"]
         place = token.end()
     return printed
 
@@ -379,3 +382,10 @@ def test_any_name_survives_latex(name):
     assert read_latex(rows[2][1]) == f"{name}."
     assert all(line.startswith("%") for line in lines[:2])
     assert not any(line.lstrip().startswith(("[", "*")) for line in lines)
+
+
+def test_what_stands_high_or_low_is_set_so_in_latex():
+    """The letters for it are unknown to the fonts of pdflatex."""
+    lines = table_formats.latex(table_of("t⁺ and x⁻²")).splitlines()
+    assert r"t\textsuperscript{+} and x\textsuperscript{-}\textsuperscript{2}. & \textbf" in "\n".join(lines)
+    assert all(line.isascii() for line in lines if not line.startswith("%"))

@@ -106,6 +106,30 @@ def test_metrics_equal_those_of_ir_measures(theirs):
     np.testing.assert_allclose(found[judged], [expected[str(q)] for q in judged], rtol=1e-9)
 
 
+OF_RANX = {
+    "ndcg_burges@10": lambda *lists: tr.ndcg(*lists, at=10),
+    "map": tr.average_precision,
+    "mrr": tr.reciprocal_rank,
+    "precision@5": lambda *lists: tr.precision(*lists, at=5),
+    "recall@5": lambda *lists: tr.recall(*lists, at=5),
+}
+
+
+@pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")  # when ranx is compiled
+def test_metrics_equal_those_of_ranx():
+    ranx = pytest.importorskip("ranx")
+    labels, group, scores = random_lists(12, n_lists=60)
+    rated, run = {}, {}
+    for q, (of_labels, of_scores) in enumerate(lists_of(labels, group, scores)):
+        if of_labels.any():
+            rated[f"{q:02}"] = {str(d): int(y) for d, y in enumerate(of_labels)}
+            run[f"{q:02}"] = {str(d): float(s) for d, s in enumerate(of_scores)}
+    expected = ranx.evaluate(ranx.Qrels(rated), ranx.Run(run), list(OF_RANX), return_mean=False)
+    for name, ours in OF_RANX.items():
+        found = ours(scores, labels, group)
+        np.testing.assert_allclose(found[~np.isnan(found)], expected[name], rtol=1e-9, err_msg=name)
+
+
 def test_average_precision_equals_that_of_scikit_learn():
     labels, group, scores = random_lists(4, n_lists=60)
     found = tr.average_precision(scores, labels, group)

@@ -155,6 +155,21 @@ def test_only_parquet_is_written_and_that_is_said_before_anything_else(name, tmp
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["features.csv", "features"])
+def test_features_are_written_as_parquet_too(name, tmp_path):
+    judged = JudgedLists(np.zeros((len(LABELS), 1), dtype=np.float32), LABELS, GROUP, np.arange(len(GROUP)))
+    with pytest.raises(InputError, match=r"it must end in \.parquet"):
+        tr.write_features(judged, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    tr.write_features(judged, tmp_path / "features.PQ")
+    assert pq.read_table(tmp_path / "features.PQ").column_names == ["query", "item", "f1"]
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"nodir/log\.parquet' and there is no folder .*nodir\. Hint: make it"):
+        tr.simulate_log(LABELS, MODELS["continuous"], tmp_path / "nodir" / "log.parquet", group=GROUP)
+
+
 def test_memory_does_not_grow_with_the_log(tmp_path, monkeypatch):
     """Twenty times as many sessions: what Python and NumPy hold at most, and what Arrow does, in portions."""
     monkeypatch.setattr(planning, "ROWS_PER_PORTION", 20_000)

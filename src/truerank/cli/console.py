@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -41,31 +42,44 @@ def show_warning(message: Warning | str, category: type[Warning], *where: Any, *
 
 
 @contextmanager
-def progress(task: str) -> Iterator[Callable[..., None]]:
-    """Hand out a function progress(done, total); past two seconds of work it draws a bar with the time left.
+def progress(
+    task: str, patience: float = _PATIENCE, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[..., None]]:
+    """Hand out a function progress(done, total); past some seconds of work it draws a bar with the time left.
 
-    A third argument names the stage, where there are several; each has a bar of its own.
+    A third argument names the stage, where there are several; each has a bar of its own. A fourth says what was done
+    last.
 
     Nothing is drawn where standard error is not a terminal.
     """
     if not sys.stderr.isatty():
-        yield lambda done, total, stage=task: None
+        yield lambda done, total, stage=task, last="": None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
-    bar = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
-    numbers = {task: bar.add_task(task, total=None)}
-    start = time.monotonic()
+    bar = Progress(
+        *(*columns, TimeRemainingColumn(), TextColumn("{task.fields[last]}", markup=False)),
+        console=Console(stderr=True),
+        transient=True,
+        get_time=clock,
+        speed_estimate_period=math.inf,  # by itself rich looks back half a minute, and one model may take longer
+    )
+    numbers = {task: bar.add_task(task, total=None, last="")}
+    totals: dict[str, float] = {}
+    start = clock()
 
-    def update(done: float, total: float, stage: str = task) -> None:
+    def update(done: float, total: float, stage: str = task, last: str = "") -> None:
         if stage not in numbers:
             for number in numbers.values():
                 bar.update(number, visible=False)
-            numbers[stage] = bar.add_task(stage, total=None)
-        bar.update(numbers[stage], completed=done, total=total)
-        if not bar.live.is_started and time.monotonic() - start > _PATIENCE:
+            numbers[stage] = bar.add_task(stage, total=None, last="")
+        bar.update(numbers[stage], completed=done, total=total, last=last)
+        if totals.get(stage) != total:
+            totals[stage] = total
+            bar.advance(numbers[stage], 0)  # the time is taken from here, not from the end of the first step
+        if not bar.live.is_started and clock() - start >= patience:
             bar.start()
 
     try:

@@ -38,6 +38,11 @@ def evaluate(
     from truerank.rankers import score_saved
 
     files = _named(models)
+    if as_shown and _AS_SHOWN in files:
+        raise InputError(
+            f"a model is called {_AS_SHOWN!r}, which is what --as-shown calls the order of the file. "
+            "Hint: NAME=FILE gives the model another name"
+        )
     with progress("reading lists") as tick:
         lists = read_svmlight(judged, n_features=columns, progress=tick)
     scores: dict[str, Any] = {name: score_saved(path, lists.X) for name, path in files.items()}
@@ -55,12 +60,13 @@ def evaluate(
 
 
 def _named(models: list[str]) -> dict[str, Path]:
-    """Models by name: what stands before `=`, or the name of the file."""
+    """Models by name: what stands before the first `=`, or the name of the file that is given as it is."""
     files: dict[str, Path] = {}
     for given in models:
-        name, equals, path = given.rpartition("=")
-        name = name if equals else Path(path).stem
+        name, equals, file = given.partition("=")
+        if not equals or Path(given).exists():  # lr=0.1.txt may be the name of a file
+            name, file = Path(given).stem, given
         if name in files:
             raise InputError(f"two models are called {name!r}. Hint: NAME=FILE gives one another name")
-        files[name] = Path(path)
+        files[name] = Path(file)
     return files

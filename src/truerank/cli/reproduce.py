@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -30,11 +31,11 @@ def reproduce(
     """
     from truerank.experiment.reproduce import reproduce as run
 
-    with progress("training") as tick:
+    with progress("training", patience=0) as tick:  # preparing alone can take minutes
         lines = _Lines()
 
         def tell(done: float, total: float, what: str) -> None:
-            tick(done, total)
+            tick(done, total, last=what)
             if not sys.stderr.isatty():
                 lines(done, total, what)
 
@@ -45,11 +46,12 @@ def reproduce(
 class _Lines:
     """Progress where there is no terminal: a line for each model, with the time left."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._total: float | None = None
 
     def __call__(self, done: float, total: float, what: str) -> None:
-        now = time.monotonic()
+        now = self._clock()
         if total != self._total:
             self._total, self._began, self._before = total, now, done
             say(what)

@@ -9,6 +9,7 @@ import typer
 
 from truerank.cli.choices import Browsing
 from truerank.cli.console import AsJson, progress, show
+from truerank.errors import InputError
 
 
 def simulate(
@@ -37,8 +38,12 @@ def simulate(
     ```
     """
     from truerank.datasets import read_svmlight
-    from truerank.simulate import SwapExperiment, simulate_log, write_features
+    from truerank.simulate import simulate_log, write_features
+    from truerank.simulate.log_files import check_target
 
+    check_target(log, "--out")
+    if features is not None:  # written last, so it would be refused when the log is there
+        check_target(features, "--features")
     with progress("reading lists") as tick:
         lists = read_svmlight(judged, progress=tick)
     longest = int(min(lists.group.max(), at or lists.group.max()))
@@ -54,13 +59,24 @@ def simulate(
             at=at,
             noise=noise,
             require_click=not keep_clickless,
-            swap=SwapExperiment(range(2, longest + 1), share=swap) if swap else None,
+            swap=_swaps(swap, longest),
         )
     if features is not None:
         with progress("writing features") as tick:
             write_features(lists, features, progress=tick)
     found = written.summary()
     show(found.to_dict(), f"{found}\n\nwrote {log}" + (f" and {features}" if features else ""), as_json)
+
+
+def _swaps(share: float, longest: int) -> Any:
+    """The experiment that swaps position 1 with every other one, if there is to be one."""
+    from truerank.simulate import SwapExperiment
+
+    if not share:
+        return None
+    if longest < 2:
+        raise InputError(f"--swap {share} needs at least two positions, and lists have {longest}. Hint: a larger --at")
+    return SwapExperiment(range(2, longest + 1), share=share)
 
 
 def _model(examination: Path | None, browsing: str, power: float, longest: int) -> Any:

@@ -81,7 +81,7 @@ def reproduce(
 
     Args:
         config: the path of a TOML file, or the same as a dictionary. What it leaves out is as in the paper, on the
-            generated data set `web` in the size of Yahoo C14; see `truerank.experiment.config`.
+            generated data set `web` in the size of Yahoo C14; docs/experiment.md has all settings.
         out: the folder for models' scores, manifest and tables. What it holds of the same experiment with other methods
             or seeds is used again; one that holds another experiment is refused.
         jobs: how many models are trained at a time, each in a process of its own; the cores are shared out.

@@ -9,11 +9,14 @@ from html import escape
 from truerank.metrics.tables import NOTHING, Cell, Table
 
 _MARKDOWN_ESCAPES = str.maketrans({c: f"\\{c}" for c in r"\`*_[]<>|#~&$"})
+_SIGNS = "0123456789+-"  # high and low ones have letters of their own, which LaTeX's usual fonts lack
 _LATEX_ESCAPES = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}"}
     | {">": r"\textgreater{}", "|": r"\textbar{}", NOTHING: "---"}
     | {"[": "{[}", "]": "{]}", "*": "{*}"}  # a row that began with [ or * would be read as an argument of the \\ above
+    | {raised: f"\\textsuperscript{{{sign}}}" for raised, sign in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", _SIGNS, strict=True)}
+    | {lowered: f"\\textsubscript{{{sign}}}" for lowered, sign in zip("₀₁₂₃₄₅₆₇₈₉₊₋", _SIGNS, strict=True)}
 )
 _CLASS = "truerank-comparison"
 _STYLE = (

@@ -57,8 +57,7 @@ def simulate_log(
     >>> log.summary().sessions, log.row_lengths()
     (100, [2, 1])
     """
-    if Path(path).suffix.lower() not in (".parquet", ".pq"):
-        raise InputError(f"path is {str(path)!r}; the log is written as Parquet, so it must end in .parquet")
+    check_target(path)
     plan = plan_sessions(judged, examination, sessions_per_list, seed, **protocol)
     if row_lengths is None and isinstance(examination, RowSkipping):
         row_lengths = examination.row_lengths
@@ -72,11 +71,22 @@ def simulate_log(
 def write_features(judged: JudgedLists, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
     """Write the features of judged lists as Parquet, a row an item, keyed as `simulate_log` keys its log.
 
-    The columns are query, item (the row of the judged lists), and f1, f2, …, one a feature. Grades are left out.
+    The columns are query, item (the row of the judged lists), and f1, f2, …, one a feature. Grades are left out. The
+    path must end in .parquet; the file is written whole or not at all.
     """
+    check_target(path)
     if not judged.n_rows:
         raise InputError("there are no judged items to write features of")
     _write_whole(path, _feature_tables(judged), judged.n_rows, progress)
+
+
+def check_target(path: str | os.PathLike[str], name: str = "path") -> None:
+    """Refuse a path that no Parquet can be written to, before there is anything to write."""
+    target = Path(path)
+    if target.suffix.lower() not in (".parquet", ".pq"):
+        raise InputError(f"{name} is {str(target)!r}; it is written as Parquet, so it must end in .parquet")
+    if not target.parent.is_dir():
+        raise InputError(f"{name} is {str(target)!r} and there is no folder {target.parent}. Hint: make it first")
 
 
 def _feature_tables(judged: JudgedLists) -> Iterator[tuple[pa.Table, int]]:
