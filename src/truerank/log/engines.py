@@ -61,8 +61,17 @@ def builtin(name: str, one: Any, other: Any, gives: str) -> Any:
     return ibis.udf.scalar.builtin(_of_two, name=name, signature=(kinds, gives))(one, other)
 
 
+def exclusive_or(numbers: Any) -> Any:
+    """The XOR of the numbers of a group; Ibis has a name for it, which it does not know on Spark."""
+    return ibis.udf.agg.builtin(_of_many, name="bit_xor", signature=((numbers.type(),), numbers.type()))(numbers)
+
+
 def _of_two(one: Any, other: Any) -> Any:
-    """The names of the arguments of built-in functions."""
+    """The names of the arguments of built-in functions of rows."""
+
+
+def _of_many(numbers: Any) -> Any:
+    """The same of groups."""
 
 
 def open_engine(

@@ -29,7 +29,7 @@ from ibis import _
 
 from truerank.errors import InputError
 from truerank.log.counts import ids_of
-from truerank.log.engines import Engine
+from truerank.log.engines import Engine, exclusive_or
 from truerank.ragged import offsets_from_sizes
 from truerank.types import SessionCounts
 
@@ -129,7 +129,7 @@ def _first_of_each(shown: Any, engine: Engine) -> Any:
     # Drawn twice: where an engine only XORs the hashes of two columns, swapped items would cancel out.
     drawn = engine.fingerprint(engine.fingerprint(shown["item"], shown.place), ibis.literal(1))
     rows = shown.select("session", "query", drawn=drawn)
-    sessions = rows.group_by(["session", "query"]).aggregate(rows=rows.count(), drawn=rows.drawn.bit_xor())
+    sessions = rows.group_by(["session", "query"]).aggregate(rows=rows.count(), drawn=exclusive_or(rows.drawn))
     equal = sessions.group_by(["query", "rows", "drawn"])
     return equal.aggregate(session=_.session.min(), sessions=_.count()).drop("drawn")
 
