@@ -127,7 +127,8 @@ def in_new_process(run: Run, folder: Path) -> dict[str, float]:
 
 
 def _compact(sender: Any, run: Run, folder: str) -> None:
-    tr.pair_weights([0, 1], [1, 2], [2], examination=LOOKS, query=[1], item=[1, 2])  # compiles the kernels
+    one_session = session_rows(0, np.array([0]), np.arange(ITEMS)[None], np.full(ITEMS, 4), 0)
+    tr.open_log(one_session).compact(LOOKS)  # compiles the kernels
     files = sorted(Path(folder).iterdir())[: 10 // run.share]
     spill = Path(tempfile.mkdtemp(dir="/var/tmp"))
     settings: dict[str, Any] = {"memory_limit": run.memory} if run.memory else {}

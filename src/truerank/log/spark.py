@@ -94,13 +94,13 @@ class Spark:
 
     @contextmanager
     def kept(self, expression: Any) -> Iterator[Any]:
-        """A frame that Spark keeps, in memory and on disk, from when it is first read."""
+        """A frame that Spark keeps, in memory and on disk, until it is forgotten.
+
+        What joins it sorts: as small as it looks to Spark, it would be sent whole to every worker, and may not fit there.
+        """
         with self.errors():
-            frame = self._frame(expression).persist()
-        try:
-            yield self._named(frame)
-        finally:
-            frame.unpersist()
+            frame = self._frame(expression).localCheckpoint()
+        yield self._named(frame.hint("merge"))
 
     def collect(self, expression: Any) -> Any:
         """Evaluate an expression: an Arrow table."""
