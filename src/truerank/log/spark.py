@@ -20,7 +20,10 @@ _FULL = ("no space left on device", "disk quota exceeded", "java heap space", "o
 
 
 def connect(session: Any = None, *, threads: int | None = None, temp_directory: Any = None) -> Spark:
-    """The Spark of a session; without one, that of this process, or one started here on the cores of this machine."""
+    """The Spark of a session; without one, that of this process, or one started here on the cores of this machine.
+
+    One that is started here may take 4 GB, where Spark's own habit of 1 GB is less than the result of a large log.
+    """
     try:
         from pyspark.sql import SparkSession
     except ImportError:
@@ -29,6 +32,7 @@ def connect(session: Any = None, *, threads: int | None = None, temp_directory: 
         session = SparkSession.getActiveSession()
     if session is None:
         settings = SparkSession.builder.master(f"local[{threads or '*'}]").config("spark.ui.enabled", "false")
+        settings = settings.config("spark.driver.memory", "4g")
         if temp_directory is not None:
             settings = settings.config("spark.local.dir", str(temp_directory))
         try:
