@@ -41,6 +41,7 @@ class Run:
 RUNS = (
     Run("DuckDB, 4 GB", memory="4GB"),
     Run("DuckDB, 1 GB", memory="1GB"),
+    Run("DuckDB, 300 MB", memory="300MB"),
     Run("DuckDB, 4 GB, 1/10 of it", memory="4GB", share=10),
     Run("Spark, 1/10 of it", engine="spark", share=10),
 )
