@@ -100,7 +100,7 @@ class Spark:
     def kept(self, expression: Any) -> Iterator[Any]:
         """A frame that Spark keeps, in memory and on disk, until it is forgotten.
 
-        What joins it sorts: as small as it looks to Spark, it would be sent whole to every worker, and may not fit there.
+        What joins it sorts: small as it looks to Spark, it would be sent whole to every worker, and may not fit there.
         """
         with self.errors():
             frame = self._frame(expression).localCheckpoint()
