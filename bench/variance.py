@@ -182,7 +182,7 @@ class Runs:
     def change(self, key: Any, base: Any, at: int) -> str:
         """The relative change of the mean, with a star where it is significant (paired t-test, p < .05)."""
         ours, theirs = (np.concatenate(self.values[k][at]) for k in (key, base))
-        p = stats.ttest_rel(ours, theirs).pvalue
+        _, p = self.difference(key, base, at)
         return f"{100 * (ours.mean() / theirs.mean() - 1):+.2f}{'*' if p < 0.05 else ' '}"
 
     def difference(self, key: Any, base: Any, at: int) -> tuple[float, float]:

@@ -18,8 +18,7 @@ _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 def replace_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Hand out a temporary path beside `path`; it takes the place of `path` only if the block succeeds."""
     target = Path(path)
-    if not target.parent.is_dir():
-        raise InputError(f"{target} cannot be written: there is no folder {target.parent}. Hint: make it first")
+    check_folder(target)
     temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
     try:
         with disk_errors(target):
@@ -27,6 +26,12 @@ def replace_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_folder(path: Path, name: str = "path") -> None:
+    """Refuse a path in a folder that is not there; for what is written last, before there is anything to write."""
+    if not path.parent.is_dir():
+        raise InputError(f"{name} is {str(path)!r} and there is no folder {path.parent}. Hint: make it first")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truerank.atomic import replace_whole
+from truerank.atomic import check_folder, replace_whole
 from truerank.cli.choices import Booster, Merge, Method
 from truerank.cli.console import AsJson, progress, show
 from truerank.errors import InputError
@@ -47,8 +47,7 @@ def train(
     from truerank.experiment.training import train_on_log
     from truerank.log import open_log
 
-    if not out.parent.is_dir():  # it is written last, and training may take hours
-        raise InputError(f"--out is {str(out)!r} and there is no folder {out.parent}. Hint: make it first")
+    check_folder(out, "--out")  # it is written last, and training may take hours
     people = None if examination is None else load_examination(examination)
     params = {"n_estimators": trees, "random_state": seed, "learning_rate": 0.05} | dict(map(_setting, settings or ()))
     with progress("training") as tick:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from truerank.atomic import replace_whole
+from truerank.atomic import check_folder, replace_whole
 from truerank.errors import InputError
 from truerank.examination import RowSkipping
 from truerank.examination.row_skipping import read_row_lengths
@@ -85,8 +85,7 @@ def check_target(path: str | os.PathLike[str], name: str = "path") -> None:
     target = Path(path)
     if target.suffix.lower() not in (".parquet", ".pq"):
         raise InputError(f"{name} is {str(target)!r}; it is written as Parquet, so it must end in .parquet")
-    if not target.parent.is_dir():
-        raise InputError(f"{name} is {str(target)!r} and there is no folder {target.parent}. Hint: make it first")
+    check_folder(target, name)
 
 
 def _feature_tables(judged: JudgedLists) -> Iterator[tuple[pa.Table, int]]:
